@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import methodcaller
@@ -12,13 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import make_batch, make_numbers
-from rlregress.frameworks.torchrl.network_factories import (
-    CHOICES,
-    make_tensordict,
-    make_value_network,
-)
+from rlregress.frameworks.torchrl.network_factories import CHOICES, make_value_network
 from rlregress.probing.option_variants import (
     Items,
     Kit,
@@ -223,76 +217,7 @@ def _ones() -> Any:  # titles of traces hold this name
     return torch.ones_like
 
 
-class _Own(torch.distributions.Normal):
-    """A user's distribution with the registered properties of its base."""
-
-
-class _Silent(torch.distributions.Distribution):
-    """A user's distribution that has neither properties nor statistics."""
-
-    arg_constraints: dict[str, Any] = {}
-
-
-def _make_distribution(name: str) -> Any:
-    parameters = _make_distribution_parameters("rows")
-    loc, scale = parameters["loc"], parameters["scale"]
-    d = torch.distributions
-    plain: dict[str, Callable[[], Any]] = {
-        "plain": lambda: type("Fresh", (d.Normal,), {})(loc, scale),
-        "own": lambda: _Own(loc, scale),
-        "silent": lambda: _Silent(validate_args=False),
-        "uniform": lambda: d.Uniform(loc, loc + 1.0),
-        "whole": lambda: d.Independent(d.Normal(loc, scale), 2),
-        "logarithms": lambda: d.LogNormal(loc, scale),
-        "OneHotCategorical": lambda: find_in_library("torchrl.modules", name)(
-            logits=parameters["logits"]
-        ),
-        "composite": _make_composite_distribution,
-        "Delta": lambda: find_in_library("torchrl.modules", name)(parameters["param"]),
-    }  # fmt: skip
-    if name in plain:
-        return plain[name]()
-    return find_in_library("torchrl.modules", name)(loc, scale)
-
-
-def _make_composite_distribution(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
-    parameters = _make_distribution_parameters("blocks" if wide else "rows")
-    shape = list(parameters["loc"].shape[:-1])[:dims]
-    parts = {
-        "move": {"loc": parameters["loc"], "scale": parameters["scale"]},
-        "turn": {"logits": parameters["logits"]},
-    }
-    kind = find_in_library("tensordict.nn", "CompositeDistribution")
-    names = {"name_map": {"move": ("agent", "move"), "turn": ("agent", "turn")}} if nested else {}
-    return kind(
-        make_tensordict(
-            {name: make_tensordict(part, shape) for name, part in parts.items()}, shape
-        ),
-        distribution_map={
-            "move": find_in_library("torchrl.modules", "TanhNormal"),
-            "turn": find_in_library("torchrl.modules", "OneHotCategorical"),
-        },
-        **names,
-    )
-
-
-def _call_helper_with_distributions(helper: Any, law: Any) -> Any:
-    """Call a helper with one distribution, with two, and with draws; with and without sums over
-    heads.
-    """
-    summed = find_in_library("tensordict.nn", "set_composite_lp_aggregate")
-    outputs: dict[str, Any] = {}
-    for total in (True, False):
-        for label, arguments in (
-            ("one", (law,)), ("two", (law, _make_distribution("plain"))), ("three", (law, (3,))),
-            ("same", (law, law)), *((kind, (law, _make_distribution(kind))) for kind in _KINDS[1:]),
-        ):  # fmt: skip
-            seed_torch_generator(0)
-            with summed(total):
-                outputs[f"{label} {total}"] = call_or_return_error(partial(helper, *arguments))
-    with summed(False):
-        outputs["moved"] = call_or_return_error(lambda: helper(law, (), reparameterize=True))
-    return Items(outputs)
+# -- functions that no training reaches, or not near bounds ----------------------------------------
 
 
 def _call_with_each_bound(call: Any, numbers: torch.Tensor) -> Any:
@@ -310,44 +235,6 @@ def _call_with_each_bound(call: Any, numbers: torch.Tensor) -> Any:
 
 
 _NEAR = (-12.0, -1.5, -1.0, -0.9999999, 0.0, 0.3, 0.999, 1.0, 9.0)
-_KINDS = ("plain", "own", "silent", "uniform", "whole", "logarithms", "IndependentNormal",
-          "TanhNormal", "TruncatedNormal", "OneHotCategorical", "Delta")  # fmt: skip
-
-
-def _list_helper_subjects() -> list[Subject]:
-    heads: dict[str, Callable[[], Any]] = {
-        "composite": _make_composite_distribution,
-        "nested": partial(_make_composite_distribution, True),
-        "blocks": partial(_make_composite_distribution, wide=True),
-        "nested blocks": partial(_make_composite_distribution, True, True),
-        "loose": partial(_make_composite_distribution, False, True, 1),
-        "looser": partial(_make_composite_distribution, False, True, 0),
-    }  # fmt: skip
-
-    def make_distribution_of_label(label: str) -> Any:
-        return heads[label]() if label in heads else _make_distribution(label)
-
-    return [
-        *(
-            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, make_distribution_of_label)},
-            (*_KINDS, *heads),
-                    calls={"": _call_helper_with_distributions},
-                    skip=("sample_shape", "reparameterize"))
-            for name in ("has_analytic_entropy", "has_analytic_kl", "sample_and_log_prob",
-                         "composite_entropy", "compute_kl")
-        ),
-        *(
-            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda _: torch.tensor(_NEAR))}, ("",),
-                    calls={"": _call_with_each_bound})
-            for name in ("safetanh", "safeatanh", "safetanh_noeps", "safeatanh_noeps")
-        ),
-    ]  # fmt: skip
-
-
-# -- functions that help losses --------------------------------------------------------------------
-
-
-_following = partial(make_batch, "continuous")
 
 
 def _call_with_each_prediction(function: Any, batch: Any) -> Any:
@@ -364,21 +251,6 @@ def _call_with_each_prediction(function: Any, batch: Any) -> Any:
         (label, call_or_return_error(partial(function, batch.clone(), **options)))
         for label, options in calls.items()
     )
-
-
-def _compute_each_distance(function: Any, values: Any) -> Any:
-    def compute_distance(target: Any, kind: str, strict: bool) -> Any:
-        first = make_numbers(2, 3, word="first").requires_grad_()
-        output = function(first, target, kind, strict_shape=strict)
-        output.sum().backward()
-        return [output, first.grad]
-
-    targets = (make_numbers(2, 3, word="other"), make_numbers(2, 1, word="other"), None)
-    kinds = ("l1", "l2", "smooth_l1", "l3")
-    return [
-        call_or_return_error(partial(compute_distance, *arguments))
-        for arguments in itertools.product(targets, kinds, (True, False))
-    ]
 
 
 def _call_layer_held_out(function: Any, inputs: Any) -> Any:
@@ -435,23 +307,11 @@ def _list_adapted_rates(scheduler_class: Any, inputs: Any) -> Any:
     return outputs
 
 
-def _call_with_each_reduction(function: Any, inputs: Any) -> Any:
-    losses, flags = inputs["advantage"], inputs["is_init"]
-    weights = make_numbers(*losses.shape, word="weight", low=0.5, high=2.0)
-    return [
-        call_or_return_error(partial(function, losses, kind, mask, weight))
-        for kind in ("none", "mean", "sum", "median")
-        for mask in (None, flags)
-        for weight in (None, weights, weights[:1])
-    ]
-
-
-def _list_loss_helper_subjects() -> list[Subject]:
+def _list_helper_subjects() -> list[Subject]:
     calls = {
-        "next_state_value": _call_with_each_prediction, "distance_loss": _compute_each_distance,
+        "next_state_value": _call_with_each_prediction,
         "hold_out_net": _call_layer_held_out,
         "hold_out_params": _call_layer_held_out, "group_optimizers": _call_with_kinds_of_optimizers,
-        "_reduce": _call_with_each_reduction,
     }  # fmt: skip
 
     def register_random_module(function: Any, inputs: Any) -> Any:
@@ -469,18 +329,23 @@ def _list_loss_helper_subjects() -> list[Subject]:
         "steep": {"target_kl": 0.01, "factor": 3.0}, "wrong": {"target_kl": -1.0},
         "wide": {"target_kl": 0.5},
     }  # fmt: skip
+    inputs = partial(make_batch, "continuous")
     return [
         *(
             Subject(
-                f"torchrl.objectives.utils:{name}", {"": Kit(dict, _following)},
+                f"torchrl.objectives.utils:{name}", {"": Kit(dict, inputs)},
                 ("time", "time several", "time over", "rows"),
                 calls={"": call},
-                skip=("operator", "next_val_key", "gamma", "pred_next_val", "strict_shape", "mask",
-                      "weights"),
+                skip=("operator", "next_val_key", "gamma", "pred_next_val"),
             )
             for name, call in calls.items()
         ),
-        Subject("torchrl.objectives:add_random_module", {"": Kit(dict, _following)}, ("rows",),
+        *(
+            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda _: torch.tensor(_NEAR))}, ("",),
+                    calls={"": _call_with_each_bound})
+            for name in ("safetanh", "safeatanh", "safetanh_noeps", "safeatanh_noeps")
+        ),
+        Subject("torchrl.objectives:add_random_module", {"": Kit(dict, inputs)}, ("rows",),
                 calls={"": register_random_module}),
         Subject(
             "torchrl.objectives.utils:KLAdaptiveLR", {"": Kit(dict, rates.__getitem__)},
@@ -494,5 +359,5 @@ def list_subjects() -> dict[str, list[Subject]]:
     """Return distributions and helpers by name."""
     return {
         "distributions": _list_distribution_subjects(),
-        "helpers": [*_list_helper_subjects(), *_list_loss_helper_subjects()],
+        "helpers": _list_helper_subjects(),
     }
