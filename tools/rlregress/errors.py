@@ -40,16 +40,20 @@ def _format_warning_of_damaged_record(
     return _usual_format(message, category, filename, lineno, line)
 
 
-def refuse_empty_arguments(arguments: Iterable[str], options: Container[str] | None = None) -> None:
+def refuse_unusable_arguments(
+    arguments: Iterable[str], options: Container[str] | None = None
+) -> None:
     """Reject a command line with an empty value, such as a variable of the shell that is not set.
 
     Args:
-        options: check only these; None: check all options and arguments.
+        options: check only these, and that none is given twice; None: check all options and
+            arguments for empty values.
 
     Raises:
-        UserError: a value is empty.
+        UserError: a value is empty, or one of ``options`` is given twice.
     """
     previous = ""
+    found: set[str] = set()
     for argument in arguments:
         if argument == "--":
             # the rest are arguments of a script
@@ -64,7 +68,16 @@ def refuse_empty_arguments(arguments: Iterable[str], options: Container[str] | N
                 f"{empty} is empty; expected a value: is a variable of the shell not set? Leave it "
                 "out for the default"
             )
+        if options is not None and option in options:
+            if option in found:
+                raise UserError(describe_repeated_option(option))
+            found.add(option)
         previous = argument
+
+
+def describe_repeated_option(option: str) -> str:
+    """Return the sentence for an option that is given twice, of which parsers forget the first."""
+    return f"{option} is given twice, and only one would count; give it once, names as a,b"
 
 
 #: more known names than this are not listed.

@@ -15,7 +15,8 @@ from rlregress.catalogue import registry, requested_names
 from rlregress.check import baseline_runs, recording
 from rlregress.cli import commands
 from rlregress.cli.parsing import LazyCommand
-from rlregress.errors import UserError, refuse_empty_arguments
+from rlregress.errors import UserError, refuse_unusable_arguments
+from rlregress.pytest_plugin import suite_options
 from rlregress.training.cell import Cell
 from rlregress.training.store import Store
 from tools.tests.check.stored import copy_baselines, edited_baseline
@@ -284,11 +285,27 @@ def test_an_empty_value_is_an_error():
     for empty in ("", " ", "\t"):
         for words in (["--cells", empty], [f"--cells={empty}"], ["x", "--cells", empty, "x"]):
             with pytest.raises(UserError, match="^--cells is empty; expected a value"):
-                refuse_empty_arguments(words)
+                refuse_unusable_arguments(words)
         for row in commands.ROWS:
             with pytest.raises(UserError, match="^an argument is empty; expected a value"):
                 LazyCommand(row).load_command().make_context(row.name, ["x", empty])
-    refuse_empty_arguments(["train.py", "--", "--name", ""])
+    refuse_unusable_arguments(["train.py", "--", "--name", ""])
+
+
+def test_an_option_that_is_given_twice_is_an_error():
+    """No option of a command, and none of pytest that names something, forgets a value."""
+    for row in commands.ROWS:
+        loaded = LazyCommand(row).load_command()
+        for parameter in [] if row.raw else loaded.params:
+            option, is_flag = parameter.opts[-1], getattr(parameter, "is_flag", False)
+            if option.startswith("-") and not parameter.multiple and option != "--help":
+                words = [option] if is_flag else [option, "x"]
+                with pytest.raises(UserError, match=f"^{option} is given twice"):
+                    loaded.make_context(row.name, [*words, *words])
+    for option in suite_options.NAMING:
+        for words in ([option, "a", option, "b"], [f"{option}=a", f"{option}=b"]):
+            with pytest.raises(UserError, match=f"^{option} is given twice"):
+                refuse_unusable_arguments(words, suite_options.NAMING)
 
 
 @pytest.mark.parametrize(

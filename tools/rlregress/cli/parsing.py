@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from rlregress import frameworks
 from rlregress.cli import drawing
-from rlregress.errors import UserError, refuse_empty_arguments
+from rlregress.errors import UserError, describe_repeated_option, refuse_unusable_arguments
 
 #: errors of the parser; typer has its own copy of click, or uses the installed one
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -68,9 +68,10 @@ class Command(TyperCommand):
         """Parse as the base class, with the arguments of a script set apart.
 
         Raises:
-            UserError: a value is empty or not UTF-8, or only other commands take an option.
+            UserError: a value is empty or not UTF-8, an option is given twice, or only other
+                commands take it.
         """
-        refuse_empty_arguments(args)
+        refuse_unusable_arguments(args)
         for argument in args:
             if any("\ud800" <= character <= "\udfff" for character in argument):
                 raise UserError(f"{ascii(argument)} is not UTF-8; expected UTF-8 text")
@@ -82,6 +83,7 @@ class Command(TyperCommand):
             end = args.index("--")
             args, ctx.meta[_SCRIPT] = args[:end], args[end + 1 :]
         try:
+            self._refuse_repeated_options(ctx, args)
             remaining: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
             option = getattr(error, "option_name", "")
@@ -94,6 +96,13 @@ class Command(TyperCommand):
             does = _join_command_names_with_verb(alternatives)
             raise UserError(f"{ctx.command_path} takes no {option}; {does}") from None
         return remaining
+
+    def _refuse_repeated_options(self, ctx: Any, args: Sequence[str]) -> None:
+        """Raise UserError if an option is given twice: the parser would forget the first value."""
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        for parameter in given:
+            if given.count(parameter) > 1 and not parameter.multiple:
+                raise UserError(describe_repeated_option(parameter.opts[-1]))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line, with each argument's metavar unchanged."""

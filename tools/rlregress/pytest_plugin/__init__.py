@@ -44,7 +44,7 @@ from rlregress.catalogue.implementation import (
 from rlregress.check_options import CheckOptions
 from rlregress.errors import (
     UserError,
-    refuse_empty_arguments,
+    refuse_unusable_arguments,
     show_damaged_records_as_sentences,
     suggest_names,
 )
@@ -133,7 +133,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # and the training that runs here ends with this process
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     try:
-        refuse_empty_arguments(map(str, config.invocation_params.args), suite_options.NAMING)
+        refuse_unusable_arguments(map(str, config.invocation_params.args), suite_options.NAMING)
         _check_paths_exist(config)
         for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
             if adapter.framework.checkout and config.getoption(f"--{adapter.name}"):
