@@ -52,13 +52,17 @@ def collect_choices(
 
 
 def compute_largest_correlation(values: np.ndarray) -> float:
-    """Return the largest correlation between two of n environments, [steps, n, dimensions]."""
+    """Return the largest correlation between two of n environments, [steps, n, dimensions].
+
+    NaN, which is below no limit, if one of them always does the same.
+    """
     pairs = np.triu_indices(values.shape[1], 1)
-    correlations = [
-        np.abs(np.corrcoef(values[:, :, dimension].T)[pairs]).max()
-        for dimension in range(values.shape[2])
-    ]
-    return float(max(correlations))
+    with np.errstate(invalid="ignore"):
+        correlations = [
+            np.abs(np.corrcoef(values[:, :, dimension].T)[pairs])
+            for dimension in range(values.shape[2])
+        ]
+    return float(np.max(correlations))
 
 
 def compute_largest_share_of_equal_draws(actions: np.ndarray) -> float:
