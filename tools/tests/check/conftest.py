@@ -19,7 +19,7 @@ from .working import SessionEnded
 @pytest.fixture
 def stored_selection(tmp_path, monkeypatch):
     """Return three stored cells of one group: ten returns of each."""
-    names = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
+    names = [f"sb3-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
     cells = cell_selection.choose_cells(Selection("short", cells=",".join(names)))
     group = [cell for cell in cells if cell.group == cells[0].group]
     with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
