@@ -1,11 +1,10 @@
-"""Layers, extractors of features and distributions, by themselves."""
+"""Layers and distributions, by themselves."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -123,28 +122,8 @@ def _record_distribution(choose: Any, arguments: Any) -> Any:
     ]
 
 
-def _record_features(extractor: Any, space: Any) -> Any:
-    """Return the number of features, the layers, and the features of constant observations."""
-    shapes = getattr(space, "spaces", {"": space})
-    rows: Any = {key: torch.ones(2, *part.shape) for key, part in shapes.items()}
-    rows = rows if isinstance(space, gyms.spaces.Dict) else rows[""]
-    return record_steps(extractor, "features_dim", lambda layer: describe_layers(layer.modules()),
-                ("forward", rows))  # fmt: skip
-
-
-def _get_space(space: Any, _: str) -> Any:
-    return space
-
-
-def _make_extractor_subject(name: str, **labels: Any) -> Subject:
-    kits = {label: Kit(partial(dict, observation_space=space), partial(_get_space, space))
-            for label, space in labels.items()}  # fmt: skip
-    return Subject(f"common.torch_layers:{name}", kits, ("",), calls={"": _record_features},
-                   skip=("holds",))  # fmt: skip
-
-
 def list_subjects() -> dict[str, list[Subject]]:
-    """Return layers, extractors and distributions."""
+    """Return layers and distributions."""
     layers, own, space_table = (
         partial("common.torch_layers:{}".format),
         gyms.spaces,
@@ -156,9 +135,6 @@ def list_subjects() -> dict[str, list[Subject]]:
     "vf": [3, 2]}),
              "vf": compat.convert_networks_to_net_arch({"vf": [3]}), "none": []}  # fmt: skip
     around = {"pre_linear_modules": [nn.BatchNorm1d], "post_linear_modules": [nn.LayerNorm]}
-    image, looks = (own.Box(kind(0), kind(top), (4, 36, 36), kind)
-                    for kind, top in ((np.uint8, 255), (np.float32, 1.0)))  # fmt: skip
-    joined = {"box": space_table["matrix"], "image": image, "looks": looks}
     dimensions = {name: lambda s=sizes: {"feature_dim": 3, "net_arch": s, "activation_fn": nn.ReLU}
                   for name, sizes in architectures.items()}  # fmt: skip
     actions = {**space_table, "binary matrix": own.MultiBinary([2, 2])}
@@ -173,13 +149,6 @@ def list_subjects() -> dict[str, list[Subject]]:
             {k: (v,) for k, v in sizes.items()}),
             make_class_subject(layers("MlpExtractor"), dimensions, "latent_dim_pi", "latent_dim_vf",
                  lambda network: describe_layers(network.modules()), ("forward", _LOGITS[:, :3])),
-            _make_extractor_subject("FlattenExtractor",
-                       **{name: space_table[name] for name in ("matrix", "discrete")}),
-            _make_extractor_subject("NatureCNN", image=image, looks=looks,
-            box=space_table["matrix"],
-                       flat=own.Box(0, 255, (3,), np.uint8)),
-            _make_extractor_subject("CombinedExtractor",
-            **{"": own.Dict(joined), "dict": space_table["dict"]}),
         ],
         "distributions": [
             *map(_make_distribution_subject, _DISTRIBUTIONS),

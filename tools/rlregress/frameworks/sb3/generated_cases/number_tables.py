@@ -20,7 +20,7 @@ from rlregress.frameworks.sb3.generated_cases.call_sequences import (
     record_steps,
 )
 from rlregress.frameworks.sb3.library import find_in_library
-from rlregress.probing.option_variants import Subject, convert_to_recordable
+from rlregress.probing.option_variants import Subject
 
 _WIDE = 0.3 * np.ones(2)
 
@@ -46,21 +46,6 @@ def _make_rates(*schedules: str) -> dict[str, Any]:
     return {**{label: (rate,) for label, rate in rates.items()}, **makers}
 
 
-def _call_and_keep_arguments(call: Any, arguments: Any) -> Any:
-    """Return the result of a function, and its arguments after the call."""
-    return [call(*arguments), *map(convert_to_recordable, arguments)]
-
-
-def _set_rate_and_list_rates(call: Any, rate: Any) -> Any:
-    groups: list[dict[str, Any]] = [
-        {"params": [nn.Parameter(torch.ones(2))]},
-        {"params": [nn.Parameter(torch.zeros(2))], "lr": 0.3},
-    ]
-    optimizer = torch.optim.SGD(groups, lr=0.1)
-    call(optimizer, *rate)
-    return [group["lr"] for group in optimizer.param_groups]
-
-
 def _draw_after_seed(seed: Any, arguments: Any) -> Any:
     """Return the flags of cuDNN, and the first draw of every generator after seeding."""
     cudnn = torch.backends.cudnn
@@ -72,13 +57,6 @@ def _draw_after_seed(seed: Any, arguments: Any) -> Any:
         return [*flags, random.random(), np.random.rand(), torch.rand(2)]
     finally:
         cudnn.deterministic, cudnn.benchmark = before
-
-
-def _call_should_collect_more_steps(add: Any, arguments: Any) -> Any:
-    """Call ``should_collect_more_steps`` with a ``TrainFreq`` of 2, steps and episodes."""
-    words = find_in_library("common.type_aliases", "TrainFrequencyUnit")
-    unit = getattr(words, arguments[0], arguments[0])
-    return add(find_in_library("common.type_aliases", "TrainFreq")(2, unit), *arguments[1:])
 
 
 def _make_noise(name: str, **options: Any) -> Any:
@@ -207,17 +185,9 @@ def _list_file_subjects() -> list[Subject]:
 def list_subjects() -> dict[str, list[Subject]]:
     """Return functions of numbers, noise, statistics and files."""
     utils, numbers = partial("common.utils:{}".format), np.array([1.0, 2.0, 4.0])
-    layers = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
-    means = {"none": ([],), "list": ([1, 2],), "array": (numbers,)}
     wrong = {"": numbers - 0.5, "turned": numbers[::-1], "shapes": numbers[None]}
     explained = {label: (arguments, numbers) for label, arguments in wrong.items()}
     explained["constant"] = (numbers, np.ones(3))
-    follow = {
-        f"{n} {share}": lambda n=n, share=share: ([torch.ones(2)] * n, [torch.zeros(2)], share)
-        for n, share in ((1, 0.0), (1, 0.25), (1, 1.0), (2, 0.5))
-    }
-    frequencies = {f"{word} {n} {m}": (word, n, m) for word in ("STEP", "EPISODE", "month")
-            for n, m in ((0, 0), (2, 0), (0, 2), (3, 1))}  # fmt: skip
     return {
         "numbers": [
             make_function_subject(utils("FloatSchedule"),
@@ -227,21 +197,11 @@ def list_subjects() -> dict[str, list[Subject]]:
             make_function_subject(utils("get_linear_fn"), {"": (1.0, 0.1, 0.5)}, _sample_schedule),
             make_function_subject(utils("get_schedule_fn"), _make_rates("constant_fn"),
             _sample_schedule),
-            make_function_subject(utils("update_learning_rate"), {"": (0.05,)},
-            _set_rate_and_list_rates),
-            make_function_subject(utils("polyak_update"), follow, _call_and_keep_arguments),
             make_function_subject(utils("zip_strict"),
             {"": ([1, 2], [3, 4]), "fewer": ([1, 2], [3])},
                      lambda chain, arguments: list(chain(*arguments))),
-            make_function_subject(utils("safe_mean"), means),
             make_function_subject(utils("explained_variance"), explained),
-            make_function_subject(utils("get_parameters_by_name"),
-            {"": (layers, ["bias", "mean"])}),
-            make_function_subject(utils("get_device"),
-            {"word": ("cpu",), "device": (torch.device("cpu"),)}),
             make_function_subject(utils("set_random_seed"), {"": (3,)}, _draw_after_seed),
-            make_function_subject(utils("should_collect_more_steps"), frequencies,
-            _call_should_collect_more_steps),
             *_list_noise_subjects(), _make_statistics_subject(),
         ],
         "files": _list_file_subjects(),

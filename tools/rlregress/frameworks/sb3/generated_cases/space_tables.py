@@ -1,13 +1,11 @@
-"""Spaces and observations: told apart, measured, prepared for networks, and compared."""
+"""Spaces and observations: told apart, and turned."""
 
 from __future__ import annotations
 
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import torch
 
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import make_function_subject
@@ -84,16 +82,6 @@ def _make_observations_of_spaces() -> dict[str, Any]:
     return inputs
 
 
-def _make_tensors_of_spaces() -> dict[str, Any]:
-    inputs: dict[str, Any] = {}
-    for name, space in make_space_of_each_kind().items():
-        scale = 51 if name == "image" else 1
-        rows: Any = _make_array_of_space(space, 2) if name != "tuple" else 0.0
-        parts = {k: torch.as_tensor(part) for k, part in rows.items()} if name == "dict" else {}
-        inputs[name] = (parts or torch.as_tensor(scale * rows), space)
-    return inputs
-
-
 def _make_images_in_both_orders() -> dict[str, Any]:
     shapes = ((3, 7, 7), (7, 7, 3), (2, 3, 7, 7), (2, 7, 7, 3), (7, 7, 2), (7, 3, 7))
     numbers = np.arange(128, dtype=np.uint8).reshape(2, 4, 4, 4)
@@ -106,78 +94,18 @@ def _make_images_in_both_orders() -> dict[str, Any]:
     }
 
 
-def _make_space_pairs() -> dict[str, Any]:
-    space_table, own = make_space_of_each_kind(), gyms.spaces
-    box, inner = space_table["box"], space_table["dict"]
-    parts = {"box": space_table["matrix"], "mode": space_table["multi-binary"]}
-    return {
-        "bounds": (box, own.Box(-1.0, 1.0, (3,), np.float32)),
-        "shapes": (box, space_table["matrix"]),
-        "same": (inner, inner),
-        "parts": (inner, own.Dict(parts)),
-        "fewer": (inner, own.Dict({"box": box})),
-        "kinds": (inner, box),
-        "choices": (space_table["discrete"], own.Discrete(9)),
-    }
-
-
-def _make_agents_with_other_spaces() -> dict[str, Any]:
-    space_table = make_space_of_each_kind()
-    pairs = (("box", "discrete"), ("box", "multi-discrete"), ("matrix", "discrete"))
-    right = space_table["box"], space_table["discrete"]
-    return {
-        f"{o} {a}": (
-            SimpleNamespace(observation_space=space_table[o], action_space=space_table[a]),
-            *right,
-        )
-        for o, a in pairs
-    }
-
-
 def list_subjects() -> dict[str, list[Subject]]:
     """Return the functions of the library on spaces and observations."""
     prepared = partial("common.preprocessing:{}".format)
-    space_table, own, device = make_space_of_each_kind(), gyms.spaces, torch.device("cpu")
-    alone = {name: (space,) for name, space in space_table.items()}
     images = {name: (space,) for name, space in _make_image_spaces().items()}
-    nested = {
-        "dict": own.Dict({"one": space_table["dict"]}),
-        "tuple": own.Tuple((space_table["dict"],)),
-    }
-    arrays = {"array": (np.ones(2), device), "list": ([1.0], device)}
-    arrays["dict"] = (_make_array_of_space(space_table["dict"], 2), device)
     both = {"check_channels": True, "normalized_image": True}
     return {
         "spaces": [
             make_function_subject(prepared("is_image_space"), images, together=[both]),
             make_function_subject(prepared("is_image_space_channels_first"), images),
-            *(make_function_subject(prepared(f"get_{quantity}"), alone)
-              for quantity in ("obs_shape", "flattened_obs_dim", "action_dim")),
-            make_function_subject(prepared("check_for_nested_spaces"),
-                     {**alone, **{f"nested {k}": (v,) for k, v in nested.items()}}),
-            make_function_subject(prepared("preprocess_obs"), _make_tensors_of_spaces()),
             make_function_subject(prepared("maybe_transpose"), _make_images_in_both_orders()),
-            make_function_subject("common.utils:is_vectorized_observation",
-            _make_observations_of_spaces()),
-            make_function_subject("common.utils:obs_as_tensor", arrays),
-            make_function_subject("common.utils:check_for_correct_spaces",
-            _make_agents_with_other_spaces()),
-            make_function_subject("common.utils:check_shape_equal", _make_space_pairs()),
-            make_function_subject("common.vec_env.util:obs_space_info", alone),
-            make_function_subject("common.vec_env.util:dict_to_obs",
-            _make_spaces_with_stored_rows()),
+            make_function_subject(
+                "common.utils:is_vectorized_observation", _make_observations_of_spaces()
+            ),
         ]
-    }  # fmt: skip
-
-
-def _make_spaces_with_stored_rows() -> dict[str, Any]:
-    """Return spaces, each with the rows in which a vectorised environment stores observations."""
-    space_table, own, rows = make_space_of_each_kind(), gyms.spaces, np.ones((1, 3))
-    parts = own.Tuple((space_table["box"], space_table["discrete"]))
-    return {
-        "one": (space_table["box"], {None: rows}),
-        "dict": (space_table["dict"], {"box": rows, "mode": np.zeros(1)}),
-        "tuple": (parts, {0: rows, 1: np.zeros(1)}),
-        "too short": (parts, {0: rows}),
-        "too long": (space_table["box"], {None: rows, "more": rows}),
     }
