@@ -11,8 +11,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import make_batch, make_numbers
-from rlregress.frameworks.torchrl.network_factories import CHOICES, make_value_network
+from rlregress.frameworks.torchrl.network_factories import (
+    CHOICES,
+    make_tensordict,
+    make_value_network,
+)
 from rlregress.probing.option_variants import (
     Items,
     Kit,
@@ -220,6 +225,41 @@ def _ones() -> Any:  # titles of traces hold this name
 # -- functions that no training reaches, or not near bounds ----------------------------------------
 
 
+def _make_composite_distribution(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
+    parameters = _make_distribution_parameters("blocks" if wide else "rows")
+    shape = list(parameters["loc"].shape[:-1])[:dims]
+    parts = {
+        "move": {"loc": parameters["loc"], "scale": parameters["scale"]},
+        "turn": {"logits": parameters["logits"]},
+    }
+    kind = find_in_library("tensordict.nn", "CompositeDistribution")
+    names = {"name_map": {"move": ("agent", "move"), "turn": ("agent", "turn")}} if nested else {}
+    return kind(
+        make_tensordict(
+            {name: make_tensordict(part, shape) for name, part in parts.items()}, shape
+        ),
+        distribution_map={
+            "move": find_in_library("torchrl.modules", "TanhNormal"),
+            "turn": find_in_library("torchrl.modules", "OneHotCategorical"),
+        },
+        **names,
+    )
+
+
+def _call_helper_with_heads(helper: Any, distribution: Any) -> Any:
+    """Call a helper with a distribution, with and without sums over its heads."""
+    summed = find_in_library("tensordict.nn", "set_composite_lp_aggregate")
+    outputs: dict[str, Any] = {}
+    for total in (True, False):
+        for label, further in (("one", ()), ("three", ((3,),))):
+            seed_torch_generator(0)
+            with summed(total):
+                outputs[f"{label} {total}"] = call_or_return_error(
+                    partial(helper, distribution, *further)
+                )
+    return Items(outputs)
+
+
 def _call_with_each_bound(call: Any, numbers: torch.Tensor) -> Any:
     outputs = {}
     for number, bound in enumerate(((), (0.01,))):
@@ -307,11 +347,23 @@ def _list_adapted_rates(scheduler_class: Any, inputs: Any) -> Any:
     return outputs
 
 
+def _call_with_each_reduction(function: Any, inputs: Any) -> Any:
+    losses, flags = inputs["advantage"], inputs["is_init"]
+    weights = make_numbers(*losses.shape, word="weight", low=0.5, high=2.0)
+    return [
+        call_or_return_error(partial(function, losses, kind, mask, weight))
+        for kind in ("none", "mean", "sum", "median")
+        for mask in (None, flags)
+        for weight in (None, weights, weights[:1])
+    ]
+
+
 def _list_helper_subjects() -> list[Subject]:
     calls = {
         "next_state_value": _call_with_each_prediction,
         "hold_out_net": _call_layer_held_out,
         "hold_out_params": _call_layer_held_out, "group_optimizers": _call_with_kinds_of_optimizers,
+        "_reduce": _call_with_each_reduction,
     }  # fmt: skip
 
     def register_random_module(function: Any, inputs: Any) -> Any:
@@ -330,13 +382,20 @@ def _list_helper_subjects() -> list[Subject]:
         "wide": {"target_kl": 0.5},
     }  # fmt: skip
     inputs = partial(make_batch, "continuous")
+    heads: dict[str, Callable[[], Any]] = {
+        "composite": _make_composite_distribution,
+        "nested": partial(_make_composite_distribution, True),
+        "blocks": partial(_make_composite_distribution, wide=True),
+        "loose": partial(_make_composite_distribution, False, True, 1),
+        "looser": partial(_make_composite_distribution, False, True, 0),
+    }
     return [
         *(
             Subject(
                 f"torchrl.objectives.utils:{name}", {"": Kit(dict, inputs)},
                 ("time", "time several", "time over", "rows"),
                 calls={"": call},
-                skip=("operator", "next_val_key", "gamma", "pred_next_val"),
+                skip=("operator", "next_val_key", "gamma", "pred_next_val", "mask", "weights"),
             )
             for name, call in calls.items()
         ),
@@ -344,6 +403,12 @@ def _list_helper_subjects() -> list[Subject]:
             Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda _: torch.tensor(_NEAR))}, ("",),
                     calls={"": _call_with_each_bound})
             for name in ("safetanh", "safeatanh", "safetanh_noeps", "safeatanh_noeps")
+        ),
+        *(
+            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda label: heads[label]())},
+                    tuple(heads), calls={"": _call_helper_with_heads},
+                    skip=("sample_shape", "reparameterize", "samples_mc"))
+            for name in ("sample_and_log_prob", "composite_entropy")
         ),
         Subject("torchrl.objectives:add_random_module", {"": Kit(dict, inputs)}, ("rows",),
                 calls={"": register_random_module}),
