@@ -40,7 +40,7 @@ def _build_sections() -> Sections:
 
 
 def _read_text(path: Path) -> str:
-    return path.read_read_text("utf-8")
+    return path.read_text("utf-8")
 
 
 def on_config(config: Any) -> Any:

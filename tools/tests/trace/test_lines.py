@@ -304,8 +304,8 @@ def test_parts_on_lines_of_their_own_count_if_they_ran(record, call, missed):
     assert {*executable} - {*executed} == missed
 
 
-def test_marks_change_nothing_that_code_shows_of_itself(record):
-    """Names, docstrings, lines and values; nameless code can be compared, hashed and pickled."""
+def test_marks_change_nothing_that_code_shows_of_itself(record, monkeypatch):
+    """Names, docstrings, lines and values; nameless code can be hashed, and pickled repeatedly."""
     marked, plain = {}, {}
     record(PARTS, marked.update)
     exec(compile(PARTS, "module.py", "exec", dont_inherit=True), plain)
@@ -319,8 +319,13 @@ def test_marks_change_nothing_that_code_shows_of_itself(record):
     assert marks.list_own_lines(marked["declared"].__func__.__code__) == set()
     for x in (-2, 0, 3):
         assert marked["choose"](x, [x]) == plain["choose"](x, [x])
-    scaling = cloudpickle.loads(cloudpickle.dumps(marked["make_scaling"](1)))
-    assert scaling(3) == plain["make_scaling"](1)(3) == 6
+    scaling = marked["make_scaling"](1)
+    for number in range(4):
+        scaling = cloudpickle.loads(cloudpickle.dumps(scaling))
+        assert scaling(3) == plain["make_scaling"](1)(3) == 6
+        if number == 1:
+            # as in a process without this suite
+            monkeypatch.delitem(sys.modules, "rlregress.marks")
 
 
 def test_code_that_was_loaded_without_marks_is_not_all_noted(tmp_path, monkeypatch):
