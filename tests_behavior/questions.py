@@ -66,8 +66,9 @@ class Question:
     def list_answers(self) -> Iterator[tuple[str, Deviation | NotApplicable | None]]:
         """Yield ("framework-algorithm", why it is not handled or None), as the file orders them."""
         yield from ((name, None) for name in self.handled)
-        for deviation in (*self.deviations, *self.not_applicable):
-            yield from ((name, deviation) for name in deviation.of)
+        reasons: tuple[Deviation | NotApplicable, ...] = (*self.deviations, *self.not_applicable)
+        for reason in reasons:
+            yield from ((name, reason) for name in reason.of)
 
 
 def load_questions() -> Mapping[str, Question]:

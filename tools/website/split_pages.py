@@ -15,7 +15,8 @@ _LONG = 60_000
 def split_sections(text: str, level: int) -> Iterator[tuple[str, str]]:
     """Yield heading and text of each section of a level; text before the first heading has none."""
     marks = "#" * level
-    heading, lines = "", []
+    heading = ""
+    lines: list[str] = []
     for line in text.splitlines():
         if line.startswith(f"{marks} "):
             yield heading, "\n".join(lines).strip()

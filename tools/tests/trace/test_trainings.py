@@ -60,15 +60,15 @@ def test_a_training_reaches_what_happens_rarely(tmp_path, adapter):
 
 
 def _rare_lines(trace, algorithm):
-    """Schedules come to their end, buffers overwrite, minibatches are left over, and it plays."""
+    """Schedules come near their end, buffers overwrite, minibatches are left over, and it plays."""
     updates = events(trace, "optimizer")
     rates = [event.parts["learning_rate"].values[0] for event in updates]
-    assert min(rates) < 0.2 * rates[0]
+    assert min(rates) <= 0.25 * rates[0]
     played = [event for event in events(trace, "step") if event.index > updates[-1].index]
     assert any(event.parts["flags"].values != (0.0, 0.0) for event in played)
     if algorithm == "ppo":
-        # 192 steps in rollouts of 64, three epochs each, two minibatches of 48 and 16
-        assert len(updates) == 3 * 3 * 2
+        # two rollouts of 64 steps, three epochs each, two minibatches of 48 and 16
+        assert len(updates) == 2 * 3 * 2
     if algorithm not in ON_POLICY:
         file, _, text = FULL
         numbered = enumerate(
