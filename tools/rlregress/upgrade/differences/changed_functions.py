@@ -278,7 +278,7 @@ def parse_code_pieces(text: bytes) -> Mapping[str, Function]:
 def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
     """Return the pieces of a syntax tree; the tree is modified."""
     pieces: dict[str, Function] = {}
-    for name, node in list(_list_pieces(tree)):
+    for name, node in list(list_pieces(tree)):
         first, last = (1, 1) if isinstance(node, ast.Module) else _get_line_range(node)
         # definitions of one name, such as a property and its setter, are one piece
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
@@ -302,7 +302,7 @@ def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
     return pieces
 
 
-def _list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef | _Function]]:
+def list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef | _Function]]:
     """Yield the pieces of a module with their qualified names."""
 
     def list_pieces_of_block(

@@ -11,11 +11,12 @@ from __future__ import annotations
 import ast
 import copy
 import difflib
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rlregress.model.code import BODY, MODULE, ChangedPiece
+from rlregress.model.code import ChangedPiece
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.differences import changed_functions
 from rlregress.upgrade.differences.name_origins import parse_with_origins
@@ -133,65 +134,56 @@ def _find_neighbouring_statements(
 
 
 @lru_cache(maxsize=64)
-def _parse_source(text: bytes) -> ast.Module | None:
-    """Return the syntax tree of a source text; None: it cannot be parsed."""
-    try:
-        return parse_with_origins(text)
-    except UNREADABLE:
-        return None
+def _map_pieces_to_definitions(
+    text: bytes,
+) -> Mapping[str, Sequence[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Return the definitions of each piece of a source text; raise ``UNREADABLE`` for no Python."""
+    definitions = defaultdict(list)
+    for name, node in changed_functions.list_pieces(parse_with_origins(text)):
+        definitions[name].append(node)
+    return definitions
 
 
 @lru_cache(maxsize=4096)
 def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
     """Return the statements of a piece, by its qualified name; None: the text cannot be read."""
-    tree = _parse_source(text)
-    own: list[Statement] = []
-    inside_of = f"{piece.removeprefix(f'{BODY} ')}."
-
-    def add_statements(
-        body: Sequence[ast.stmt], name: str, outer: str, block: str, line: int
-    ) -> None:
-        # only a block within a function can be a check that ends in an error
-        raises = bool(block) and _only_raises(body)
-        for child in body:
-            if isinstance(child, _DEFINITIONS):
-                inner = f"{outer}.{child.name}" if outer else child.name
-                defined = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
-                if name == piece:
-                    code = f"define {child.name}"
-                    own.append(
-                        Statement(
-                            first=child.lineno,
-                            last=child.lineno,
-                            where=block,
-                            code=code,
-                            certain=code,
-                            binds=frozenset([child.name]),
-                            defines=True,
-                        )
-                    )
-                if defined == piece:
-                    own.append(_make_statement_of_signature(child))
-                if inside_of.startswith(f"{inner}."):
-                    add_statements(child.body, defined, inner, "", child.lineno)
-                continue
-            if name == piece:
-                own.extend(_list_statement_parts(child, block, line, raises))
-            for label, inside, at in _list_blocks_of_statement(child):
-                statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
-                if name == piece:
-                    own.extend(
-                        _list_head_of_handler_or_case(
-                            inside, block, label, _only_raises(statements)
-                        )
-                    )
-                add_statements(statements, name, outer, f"{block}/{label}", at)
-
+    statements: list[Statement] = []
     try:
-        add_statements(tree.body if tree is not None else (), MODULE, "", "", 0)
-    except RecursionError:
+        for node in _map_pieces_to_definitions(text).get(piece, ()):
+            if isinstance(node, ast.Module):
+                statements += _list_statements_of_block(node.body, "", 0)
+            else:
+                statements.append(_make_statement_of_signature(node))
+                statements += _list_statements_of_block(node.body, "", node.lineno)
+    except UNREADABLE:
         return None
-    return tuple(own) if tree is not None else None
+    return tuple(statements)
+
+
+def _list_statements_of_block(
+    body: Sequence[ast.stmt], block: str, line: int
+) -> Iterator[Statement]:
+    """Yield the statements of a block and of the blocks in it, without those of inner pieces.
+
+    Args:
+        block: the blocks around the statements.
+        line: of the statement around them.
+    """
+    # only a block within a function can be a check that ends in an error
+    raises = bool(block) and _only_raises(body)
+    for child in body:
+        if isinstance(child, _DEFINITIONS):
+            code = f"define {child.name}"
+            yield Statement(
+                first=child.lineno, last=child.lineno, where=block, code=code, certain=code,
+                binds=frozenset([child.name]), defines=True,
+            )  # fmt: skip
+            continue
+        yield from _list_statement_parts(child, block, line, raises)
+        for label, inside, at in _list_blocks_of_statement(child):
+            statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
+            yield from _list_head_of_handler_or_case(inside, block, label, _only_raises(statements))
+            yield from _list_statements_of_block(statements, f"{block}/{label}", at)
 
 
 def _list_blocks_of_statement(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
