@@ -187,7 +187,11 @@ def _prepare_and_compare_versions(
     return replace(
         result,
         frameworks=judged,
-        differing=state.map_differing_versions(old, new),
+        differing={
+            name: versions
+            for name, versions in closures.map_differing_versions(old.runtime, new.runtime).items()
+            if all(versions)
+        },
         one_way=tuple(one_way),
     )
 

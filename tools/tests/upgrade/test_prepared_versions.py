@@ -414,20 +414,24 @@ def test_what_one_version_requires_is_hidden_from_the_other(dropped):
     """Lines name hidden requirements, and count the rest; an extra brings what it requires."""
     for versions in (hiding("a==9", "a==10"), hiding("a==10", "a==9")[::-1]):
         nine, ten = versions
-        assert (ten.hidden, ten.hidden_below, ten.hidden_by) == (("x",), ("y",), ("a 10",))
-        assert (nine.hidden, nine.hidden_below) == ((), ())
+        assert (ten.absent.direct, ten.absent.below, ten.absent.users) == (
+            ("x",),
+            ("y",),
+            ("a 10",),
+        )
+        assert (nine.absent.direct, nine.absent.below) == ((), ())
     assert "  without x (and 1 that only they require): a 10 does not install them" in ten.lines
     assert not any("without" in line for line in nine.lines)
     _, ten = hiding("a==9", "A[Plot]==10")
-    assert (ten.hidden, content(ten)) == ((), {"a": "10", "x": "1", "y": "1"})
+    assert (ten.absent.direct, content(ten)) == ((), {"a": "10", "x": "1", "y": "1"})
 
 
 def test_what_is_lent_is_not_hidden(dropped):
     """A distribution that is lent is on both versions, with all that it requires, if one has it."""
     _, ten = hiding("a==9", "a==10", lend=["X"])
-    assert (ten.hidden, ten.hidden_below) == ((), ())
+    assert (ten.absent.direct, ten.absent.below) == ((), ())
     _, ten = hiding("a==9", "a==10", lend=["y"])
-    assert (ten.hidden, ten.hidden_below) == (("x",), ())
+    assert (ten.absent.direct, ten.absent.below) == (("x",), ())
     with pytest.raises(UserError, match="--lend names 'z', and neither version has a distribution"):
         hiding("a==9", "a==10", lend=["x", "z"])
 
@@ -436,7 +440,7 @@ def test_what_the_suite_needs_is_there(dropped, monkeypatch):
     """Packages of the tracer and the probes are never hidden, and the lines report it."""
     monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: ["y"])
     _, ten = hiding("a==9", "a==10")
-    assert (ten.hidden, ten.hidden_below) == (("x",), ())
+    assert (ten.absent.direct, ten.absent.below) == (("x",), ())
     assert "  although y stays: rlregress itself needs it" in ten.lines
 
 
@@ -447,10 +451,10 @@ def test_the_installed_version_is_a_version(dropped, base):
     base("x", "1")
     nine, installed_version = hiding("a==9", "installed")
     assert installed_version.how == "installed"
-    assert (nine.hidden, installed_version.hidden) == ((), ("x",))
+    assert (nine.absent.direct, installed_version.absent.direct) == ((), ("x",))
     base("a", "9", "", "x")
     nine, installed_version = hiding("a==10", "installed")
-    assert (nine.hidden, installed_version.hidden) == (("x",), ())
+    assert (nine.absent.direct, installed_version.absent.direct) == (("x",), ())
 
 
 def test_a_users_own_environment_and_tree_stay_as_they_are(dropped, base, tmp_path):

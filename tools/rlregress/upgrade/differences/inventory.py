@@ -168,7 +168,11 @@ def list_differences(
         for name, modules in names.items()
         if _is_compared(name, modules, distributions, differing_packages, differing)
     }
-    other_versions = _list_changed_versions(old, new, compared)
+    other_versions = {
+        name: versions
+        for name, versions in closures.map_differing_versions(old.runtime, new.runtime).items()
+        if name not in {*compared, "rlregress", "python"}
+    }
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
@@ -176,9 +180,12 @@ def list_differences(
         public=tuple(_list_public_changes(differing_packages, pieces, end_time)),
         requirements=tuple(declared),
         versions=other_versions,
-        lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
+        lost=tuple(n for n in (*new.absent.direct, *new.absent.below) if n in other_versions),
         needed=_map_packages_to_dependent_functions(
-            [*(row.package for row in declared if row.summary.startswith(GONE)), *new.hidden],
+            [
+                *(row.package for row in declared if row.summary.startswith(GONE)),
+                *new.absent.direct,
+            ],
             distributions[0],
             folders[1],
         ),
@@ -456,18 +463,6 @@ def _are_trees_with_same_declarations(old: PreparedVersion, new: PreparedVersion
         if tree is not None
     ]
     return len(files) == 2 and files[0] == files[1]
-
-
-def _list_changed_versions(
-    old: PreparedVersion, new: PreparedVersion, compared: set[str]
-) -> dict[str, tuple[str, str]]:
-    installed_versions = [closures.map_visible_versions(version.runtime) for version in (old, new)]
-    names = {*installed_versions[0], *installed_versions[1]} - compared - {"rlregress", "python"}
-    pairs = {
-        n: (installed_versions[0].get(n, ""), installed_versions[1].get(n, ""))
-        for n in sorted(names)
-    }
-    return {name: versions for name, versions in pairs.items() if versions[0] != versions[1]}
 
 
 # -- files that are not code -----------------------------------------------------------------------

@@ -29,7 +29,8 @@ class Absent:
         direct: those that a package of both versions, or the other version's user, requires.
         below: distributions that only ``direct`` ones require in turn.
         modules: dotted names of modules that only these distributions contain.
-        users: packages that require ``direct`` on the other version and are on this one, too.
+        users: packages, with their versions, that require ``direct`` on the other version and are
+            on this one, too.
         needed: distributions that stay, because the suite itself needs them.
     """
 
@@ -53,6 +54,16 @@ def map_visible_versions(runtime: Runtime) -> dict[str, str]:
     versions = distribution_metadata.map_versions_by_name(map_distributions_of_version(runtime))
     shown = {name: version for name, version in versions.items() if name not in runtime.hidden}
     return {"python": interpreters.find_python_version_of_runtime(runtime), **shown}
+
+
+def map_differing_versions(old: Runtime, new: Runtime) -> dict[str, tuple[str, str]]:
+    """Return name -> old and new version, where these differ; "": not installed there."""
+    installed = map_visible_versions(old), map_visible_versions(new)
+    pairs = {
+        name: (installed[0].get(name, ""), installed[1].get(name, ""))
+        for name in sorted({*installed[0], *installed[1]})
+    }
+    return {name: versions for name, versions in pairs.items() if versions[0] != versions[1]}
 
 
 def map_distributions_to_requirers(
@@ -107,17 +118,14 @@ def find_distributions_to_hide(
     needed = lone & map_distributions_to_requirers(suite, own_distributions).keys()
     gone = lone - needed - map_distributions_to_requirers(lent, own_distributions).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
+    requiring = {user for name in direct for user in users[name] - gone} & own_distributions.keys()
     return Absent(
         direct=tuple(sorted(direct)),
         below=tuple(sorted(gone - direct)),
         modules=tuple(sorted(_list_modules_only_in_hidden(gone, own_distributions)))
         if gone
         else (),
-        users=tuple(
-            sorted(
-                {user for name in direct for user in users[name] - gone} & own_distributions.keys()
-            )
-        ),
+        users=tuple(f"{name} {own_distributions[name].version}" for name in sorted(requiring)),
         needed=tuple(sorted(needed)),
     )
 

@@ -33,7 +33,6 @@ from rlregress.upgrade.versions import (
     wheels,
     working_tree,
 )
-from rlregress.upgrade.versions.distribution_metadata import Distributions
 from rlregress.upgrade.versions.requested import RequestedVersion, find_interpreter_of_environment
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
 from rlregress.upgrade.versions.version_resolution import Resolved, map_versions_by_name
@@ -55,10 +54,7 @@ class PreparedVersion:
         why: reasons why it is no overlay, or why the installed packages could not be used.
         further: sentences on unpinned packages in another version than the installed one.
         notes: conflicts between packages that are run all the same.
-        hidden: distributions that the other version's packages require and this version does not
-            install: they are not found here.
-        hidden_below: what only those require in turn, not found either.
-        hidden_by: the packages of this version that required them on the other version.
+        absent: distributions that only the other version installs: they are not found here.
         not_checked: sentences on metadata that a folder does not state.
     """
 
@@ -69,9 +65,7 @@ class PreparedVersion:
     why: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    hidden_below: tuple[str, ...] = ()
-    hidden_by: tuple[str, ...] = ()
+    absent: closures.Absent = closures.Absent()
     not_checked: tuple[str, ...] = ()
 
     @property
@@ -82,14 +76,15 @@ class PreparedVersion:
         rows = [f"  {x}" for x in self.requested.understood]
         rows += [f"  because {why}" for why in self.why]
         rows += [f"  with {', '.join(self.further)}"] if self.further else []
-        if self.hidden:
-            below = len(self.hidden_below)
+        if self.absent.direct:
+            below = len(self.absent.below)
             suffix = f" (and {below} that only they require)" if below else ""
-            who = ", ".join(self.hidden_by) or self.requested.text
-            does = "do" if len(self.hidden_by) > 1 else "does"
-            pronoun = "them" if len(self.hidden) + below > 1 else "it"
+            who = ", ".join(self.absent.users) or self.requested.text
+            does = "do" if len(self.absent.users) > 1 else "does"
+            pronoun = "them" if len(self.absent.direct) + below > 1 else "it"
             rows.append(
-                f"  without {', '.join(self.hidden)}{suffix}: {who} {does} not install {pronoun}"
+                f"  without {', '.join(self.absent.direct)}{suffix}: {who} {does} not install "
+                f"{pronoun}"
             )
         rows += [f"  although {note}" for note in self.notes]
         return [first, *rows, *(f"  not checked: {pronoun}" for pronoun in self.not_checked)]
@@ -141,9 +136,7 @@ def prepare_versions(
     new_absent = closures.find_distributions_to_hide(
         rows[1], rows[0], distributions[::-1], suite, lent
     )
-    return _hide_absent_packages(old, old_absent, distributions[0]), _hide_absent_packages(
-        new, new_absent, distributions[1]
-    )
+    return _hide_absent_packages(old, old_absent), _hide_absent_packages(new, new_absent)
 
 
 def _list_requirements_of_version(
@@ -160,22 +153,14 @@ def _list_requirements_of_version(
     return sorted({*rows, *(p for adapter in adapters for p in adapter.framework.packages)})
 
 
-def _hide_absent_packages(
-    version: PreparedVersion, absent: closures.Absent, distributions: Distributions
-) -> PreparedVersion:
+def _hide_absent_packages(version: PreparedVersion, absent: closures.Absent) -> PreparedVersion:
     notes = version.notes
     if absent.needed:
         stays, pronoun = ("stay", "them") if len(absent.needed) > 1 else ("stays", "it")
         notes += (f"{', '.join(absent.needed)} {stays}: rlregress itself needs {pronoun}",)
     hidden = (*absent.direct, *absent.below)
-    return replace(
-        version,
-        runtime=replace(version.runtime, hidden=hidden, hidden_modules=absent.modules),
-        notes=notes,
-        hidden=absent.direct,
-        hidden_below=absent.below,
-        hidden_by=tuple(f"{name} {distributions[name].version}" for name in absent.users),
-    )
+    runtime = replace(version.runtime, hidden=hidden, hidden_modules=absent.modules)
+    return replace(version, runtime=runtime, notes=notes, absent=absent)
 
 
 def prepare_version(

@@ -20,16 +20,6 @@ from rlregress.upgrade.versions import closures
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 
 
-def map_differing_versions(
-    old_version: PreparedVersion, new_version: PreparedVersion
-) -> dict[str, tuple[str, str]]:
-    """Return package -> both versions, of packages that differ and are on both."""
-    old, new = (
-        closures.map_visible_versions(version.runtime) for version in (old_version, new_version)
-    )
-    return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
-
-
 def describe_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
     """Return a text of everything that decides the content of a version and what lies below it."""
     parts = [prepared.how, prepared.requested.key]
@@ -56,15 +46,7 @@ def has_same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: A
         canonicalize_name(name)
         for name in (*adapter.framework.modules, *adapter.framework.packages)
     } - {"torch"}
-    old_versions, new_versions = (
-        {
-            name: v
-            for name, v in closures.map_visible_versions(version.runtime).items()
-            if name not in tested
-        }
-        for version in (old, new)
-    )
-    return old_versions == new_versions
+    return not closures.map_differing_versions(old.runtime, new.runtime).keys() - tested
 
 
 def _list_file_stamps(folder: Path) -> list[str]:
