@@ -461,7 +461,7 @@ def test_a_users_own_environment_and_tree_stay_as_they_are(dropped, base, tmp_pa
     """Nothing is hidden where a version is what its user made."""
     base("x", "1")
     versions = hiding("a==9", str(write_files(tmp_path / "tree", {"a/__init__.py": ""})))
-    assert [version.hidden for version in versions] == [(), ()]
+    assert [version.absent.direct for version in versions] == [(), ()]
 
 
 def test_a_package_that_two_distributions_share_stays(tmp_path):
