@@ -18,7 +18,6 @@ from rlregress.model.bisect_result import ChangedAt, ChangedFunction
 from rlregress.model.code import WORDING, ChangedPiece, Hunk
 from rlregress.model.upgrade_result import (
     ChangedDetail,
-    Culprits,
     FrameworkResult,
     ScriptResult,
     group_details_by_functions,
@@ -103,30 +102,18 @@ def _explain_step_by_trace(
         )
     parts: list[FrameworkResult | ScriptResult] = list(result.frameworks)
     parts += [result.script] if result.script is not None else []
-    all_culprits: list[Culprits] = [
-        culprits for part in parts for culprits in part.culprits.values()
-    ]
-    first: list[str] = []
-    for training in result.traced:
-        if training.comparison.first is not None:
-            first = explain.describe_divergence(training.comparison.first)
-            break
-    functions = [
-        function
-        for culprits in all_culprits
-        for function in (culprits.confirmed_functions or culprits.likely_functions)
-    ]
-    return replace(
-        step, first=tuple(first), culprit=_describe_sole_culprits(all_culprits)
-    ), functions
-
-
-def _describe_sole_culprits(all_culprits: Iterable[Culprits]) -> tuple[str, ...]:
-    return tuple(
-        f"reverting {culprits.alone} restores the old behaviour"
-        for culprits in all_culprits
-        if culprits.alone is not None
+    culprits = [c for part in parts for c in part.culprits.values()]
+    diverging = [t.comparison.first for t in result.traced if t.comparison.first is not None]
+    explained = replace(
+        step,
+        first=tuple(explain.describe_divergence(diverging[0])) if diverging else (),
+        culprit=tuple(
+            f"reverting {c.alone} restores the old behaviour"
+            for c in culprits
+            if c.alone is not None
+        ),
     )
+    return explained, [f for c in culprits for f in c.confirmed_functions or c.likely_functions]
 
 
 def _explain_step_by_code(

@@ -102,9 +102,9 @@ def test_change_concerns_its_algorithms(tmp_path):
     [
         ('scope = "in"', 'scope = "out"', "line 3: key 'why_out' is missing; expected a"),
         ('why_out = ""', 'why_out = "no"', "line 3: key 'why_out' is 'no', expected nothing, as"),
-        ('before = "1.0"', 'before = "1.1"', "key 'release' is '1.1', expected one later than"),
-        ('release = "1.1"', 'release = "1.2"', "key 'before' is '1.0', expected '1.1', the"),
-        ('before = "1.0"', 'before = "0.9"', "expected a version that is listed in 'releases'"),
+        ('before = "1.0"', 'before = "1.1"', "are '1.1' and '1.1', expected two releases that"),
+        ('release = "1.1"', 'release = "1.2"', "are '1.0' and '1.2', expected two releases"),
+        ('before = "1.0"', 'before = "0.9"', "are '0.9' and '1.1', expected two releases"),
         ('"1.1", "1.2"]', '"1.2", "1.1"]', "key 'releases': 1.1 follows 1.2, expected oldest"),
     ],
 )
