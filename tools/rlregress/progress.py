@@ -157,11 +157,6 @@ class Estimate:
                 stage = self._following[number]
                 self._following[number] = replace(stage, parts=parts, size=size or stage.size)
 
-    def expect_parts_left(self, parts: float) -> None:
-        """Change the expected number of further parts of the present stage."""
-        with self._lock:
-            self._stage = replace(self._stage, parts=self._done + parts)
-
     def begin_stage(self, name: str, parts: int = 0, size: float = 0.0) -> None:
         """Begin a stage; stages that were expected before it count as over.
 
@@ -287,11 +282,6 @@ def limit_seconds(seconds: float) -> None:
 def change_next_stage(name: str, parts: float, size: float = 0.0) -> None:
     """Call ``Estimate.change_next_stage`` for the running command."""
     _estimate.change_next_stage(name, parts, size)
-
-
-def expect_parts_left(parts: float) -> None:
-    """Call ``Estimate.expect_parts_left`` for the running command."""
-    _estimate.expect_parts_left(parts)
 
 
 def begin_stage(name: str, parts: int = 0, size: float = 0.0) -> None:

@@ -31,6 +31,9 @@ UNKNOWN = "what the details leave open"
 _DIVERGES, _DIVERGE_IN_HALF = 0.2, 40
 #: time of a second recording of a script, as a share of the first, which also notes executed lines.
 _AGAIN = 0.7
+#: expected recordings of a search for each changed function; a later search takes this share of
+#: them, as it begins with the culprits that the first searches found.
+_RECORDINGS, _LATER = 1.75, 0.6
 #: share of the changed functions that a training executes.
 _EXECUTED = 0.12
 #: seconds for timing trainings on both versions; for timing a script, as a multiple of its time.
@@ -148,6 +151,5 @@ def estimate_recordings_to_revert(trainings: float, differing: float) -> float:
     """
     first = min(trainings, culprit_search.WAVE)
     functions = differing if differing == 1 else differing / 2
-    return first * culprit_search.estimate_recordings_of_search(functions) + (
-        trainings - first
-    ) * culprit_search.estimate_recordings_of_search(functions, is_later=True)
+    recordings = min(_RECORDINGS * functions, culprit_search.MOST_OF_ONE)
+    return recordings * (first + _LATER * (trainings - first))

@@ -44,7 +44,6 @@ def estimates(request, monkeypatch):
         "begin": estimate.begin_stage,
         "done": estimate.count_done_parts,
         "change": estimate.change_next_stage,
-        "expect_left": estimate.expect_parts_left,
     }
     end = events[-1][0]
     for second in range(int(end)):

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from rlregress import progress
 from rlregress.inside.bindings import resolve_import
 from rlregress.model.code import CODE_CHANGED, ChangedPiece
 from rlregress.model.recorded_traces import VERSIONS, ComparedTraining, Trace
@@ -34,24 +33,11 @@ STAGE = "looking for culprits"
 LIMIT = 300
 _LONG, _LEAST = 1000, 0.3
 #: at most so many recordings of one training.
-_EACH = 40
+MOST_OF_ONE = 40
 #: trainings that are searched at once: at first, and at most; the number doubles in between.
 WAVE, _MOST = 2, 32
-#: expected recordings of a search for each changed function; a later search takes this share of
-#: them, as it begins with the culprits that the first searches found.
-_RECORDINGS, _LATER = 1.75, 0.6
 #: records trainings on the new version, and returns their traces by name.
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
-
-
-def estimate_recordings_of_search(functions: float, is_later: bool = False) -> float:
-    """Return how many recordings one search is expected to take, before it has begun.
-
-    Args:
-        functions: how many changed functions the training executes.
-        is_later: the search begins with the culprits that the first searches found.
-    """
-    return min(_RECORDINGS * functions, _EACH) * (_LATER if is_later else 1)
 
 
 def add_one_sided_functions(culprits: Culprits, functions: Sequence[ChangedPiece]) -> Culprits:
@@ -165,12 +151,6 @@ def search_culprits(
         earlier = join_earlier_culprits([*turns.ended.values()])
         reverted = earlier.reverted
         order.sort(key=lambda item: reverted.issuperset(revertible[item.name]))
-        turns.expected = {
-            training.name: estimate_recordings_of_search(
-                len(revertible[training.name]), is_later=number >= size or bool(turns.ended)
-            )
-            for number, training in enumerate(order)
-        }
         if end_time is not None and time.time() > end_time:
             turns.limit = 0.0
         turns.run_searches(
@@ -185,13 +165,11 @@ class _Turns:
 
     Attributes:
         limit: recordings in all, in the unit of ``LIMIT``.
-        expected: training -> recordings that its search is expected to take, for the progress.
         ended: training -> the culprits that its search has found.
     """
 
     def __init__(self, trainings: Mapping[str, Training], record: Record, limit: float) -> None:
         self._trainings, self._record, self.limit = trainings, record, limit
-        self.expected: dict[str, float] = {}
         self.ended: dict[str, Culprits] = {}
         self._requested: dict[str, list[Group]] = {}
 
@@ -206,13 +184,12 @@ class _Turns:
             jobs: dict[tuple[str, Group], Training] = {}
             for name, groups in self._requested.items():
                 for group in groups:
-                    if costs[name] <= self.limit and counts[name] < _EACH:
+                    if costs[name] <= self.limit and counts[name] < MOST_OF_ONE:
                         jobs[name, group] = make_training_with_reverted_functions(
                             self._trainings[name], group, counts[name]
                         )
                         counts[name] += 1
                         self.limit -= costs[name]
-            progress.expect_parts_left(len(jobs) + self._estimate_recordings_left(counts))
             recorded = self._record(list(jobs.values())) if jobs else {}
             for name, groups in list(self._requested.items()):
                 traces = {
@@ -222,15 +199,6 @@ class _Turns:
                     if (name, group) in jobs and jobs[name, group].name in recorded
                 }
                 self._advance_search(name, by_name[name], traces)
-
-    def _estimate_recordings_left(self, counts: Mapping[str, int]) -> float:
-        """Estimate the recordings of all searches after those of the present turn."""
-        return sum(
-            # a search that has taken more than expected may take half as many again
-            min(max(expected - (count := counts.get(name, 0)), count / 2), _EACH - count)
-            for name, expected in self.expected.items()
-            if name in self._requested or name not in counts
-        )
 
     def _advance_search(
         self, name: str, search: Search, traces: Mapping[Group, Trace] | None
