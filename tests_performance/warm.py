@@ -166,15 +166,22 @@ def _is_open(number: int) -> bool:
     return True
 
 
+def _make_server_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a server whose children have these; without a hash seed, with 0.
+
+    Python would draw one, which may be 0: so a server less is started.
+    """
+    passed = {name: value for name, value in variables.items() if name not in _SET_LATER}
+    return {"PYTHONHASHSEED": "0", **passed}
+
+
 def _digest_variables(variables: Mapping[str, str]) -> str:
     """Return a digest of the variables, by which the server is named."""
     threads = variables.get("OMP_NUM_THREADS")
     variables = {
         name: value
-        for name, value in variables.items()
-        if name.startswith(_READ_AT_START)
-        and name not in _SET_LATER
-        and not (name in _THREADS and value == threads)
+        for name, value in _make_server_variables(variables).items()
+        if name.startswith(_READ_AT_START) and not (name in _THREADS and value == threads)
     }
     return hashlib.sha256(json.dumps(sorted(variables.items())).encode()).hexdigest()[:12]
 
@@ -209,9 +216,9 @@ def _request_server(key: str) -> None:
     Raises:
         OSError: it has ended before.
     """
-    variables = {name: value for name, value in os.environ.items() if name not in _SET_LATER}
+    requested = {"key": key, "variables": _make_server_variables(os.environ)}
     with _connect_to_server("opener") as connection, connection.makefile("rw") as stream:
-        stream.write(json.dumps({"key": key, "variables": variables}) + "\n")
+        stream.write(json.dumps(requested) + "\n")
         stream.flush()
         if failure := stream.readline().strip():
             raise OSError(failure)

@@ -106,6 +106,10 @@ def test_each_variable_of_a_child_process_has_its_own_server():
         environ = child_environment.make_environment_variables(compiled=False, portable=True)
     environ["NPY_DISABLE_CPU_FEATURES"] = "AVX512F"
     key = warm._digest_variables(environ)
+    # any hash seed will do for a process that names none
+    unnamed = {name: value for name, value in environ.items() if name != "PYTHONHASHSEED"}
+    assert warm._digest_variables(unnamed) == key
+    assert warm._make_server_variables(unnamed)["PYTHONHASHSEED"] == "0"
     # a child reads where its temporary files are when it writes the first
     assert [
         name for name in environ if warm._digest_variables({**environ, name: "other"}) == key

@@ -26,8 +26,10 @@ from tools.tests.check.stored import with_critics
 from .test_result import SB3, of, traced
 
 PENDULUM, HOPPER = "sb3-ppo-InvertedPendulum-v4-short", "sb3-ppo-Hopper-v4-short"
-STORED = [baseline.cell for baseline in baseline_runs.load_all_baselines()]
-CELLS = {cell.id: cell for cell in STORED if cell.id in (PENDULUM, HOPPER)}
+CELLS = {
+    name: baseline_runs.load_baseline(baseline_runs.locate_returns_folder() / f"{name}.toml").cell
+    for name in (HOPPER, PENDULUM)
+}
 CRITIC = f"{HOPPER} critic"
 CRITIC_FIELDS = {"states": 9, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
 
