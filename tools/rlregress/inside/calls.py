@@ -44,6 +44,7 @@ from rlregress.inside.copies import NoCopy
 from rlregress.inside.handed_locals import NamesRead, find_locals_read_by_dictionary
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
+from rlregress.model.code import SAME_VALUES
 from rlregress.probing.option_trainings import find_function_of_frame
 
 #: numbers, from 1, of the calls that are captured of those with arguments of the same types: early
@@ -287,7 +288,7 @@ class Examiner:
         )
         if change is None:
             if not bound:
-                raise Misfit(why or "the values that it reads are the same")
+                raise Misfit(why or SAME_VALUES)
             change = {"file": file, "functions": [name], "text": text}
         captured = frame.f_locals
         arguments = {n: captured[n] for n in _list_parameters(code) if n in captured}

@@ -15,6 +15,8 @@ CODE_CHANGED, ADDED, REMOVED, CODE_MOVED, WORDING = (
 )
 #: code that runs when a module is imported, and when a class is created
 MODULE, BODY = "<module>", "<class>"
+#: why calls of a function whose own code is the same need not be repeated
+SAME_VALUES = "the values that it reads are the same"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlregress.model import differences as model
-from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, ChangedPiece, Function
+from rlregress.model.code import (
+    ADDED,
+    CODE_CHANGED,
+    REMOVED,
+    SAME_VALUES,
+    WORDING,
+    ChangedPiece,
+    Function,
+)
 from rlregress.model.differences import Entry, judge_entries_of_upgrade
 from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
 from rlregress.report.html import upgrade_card, upgrade_page
@@ -361,6 +369,8 @@ def test_the_verdict_on_returns_decides_about_a_difference():
         (Calls(captured=2, same=40, touched=9), model.SAME),
         (Calls(captured=2, same=40), model.IN_PART),
         (Calls(why="a call takes longer than 6 s"), model.IN_PART),
+        (Calls(why=SAME_VALUES), model.SAME),
+        (Calls(captured=2, same=40, why=SAME_VALUES), model.IN_PART),
         (Calls(captured=2, same=39, close=1, touched=1), model.CLOSE),
         (Calls(captured=2, same=40, arguments="x 0", path="the result"), model.BEYOND),
     ],

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import progress
-from rlregress.model.code import BODY, CODE_CHANGED, MODULE, ChangedPiece
+from rlregress.model.code import BODY, CODE_CHANGED, MODULE, SAME_VALUES, ChangedPiece
 from rlregress.model.recorded_traces import ComparedTraining, Trace
 from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
 from rlregress.trace import child_processes
@@ -290,7 +290,9 @@ def _summarise_calls_of_function(calls: Sequence[Mapping[str, Any]]) -> Calls:
         (call for call in compared if "differs" in call), key=lambda call: not call["given"]
     )
     first = differing[0] if differing else {}
-    why = next((str(call["why"]) for call in calls if "why" in call), "")
+    reasons = [str(call["why"]) for call in calls if "why" in call]
+    # a reason of another function comes first: of that one nothing is known
+    why = min(reasons, key=lambda reason: reason == SAME_VALUES, default="")
     return Calls(
         captured=len(compared),
         same=sum(call["same"] for call in compared),

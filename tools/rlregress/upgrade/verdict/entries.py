@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 
 from rlregress.model import differences as model
 from rlregress.model import explain
-from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, ChangedPiece
+from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, SAME_VALUES, WORDING, ChangedPiece
 from rlregress.model.differences import Entry
 from rlregress.model.loaded_files import LoadedFile
 from rlregress.model.recorded_traces import ComparedTraining, Crash, UncomparedTraining
@@ -444,7 +444,9 @@ def _adjust_state_by_direct_calls(
     """Return the state with the result of direct calls, and the reason."""
     calls = execution.calls
     settled = (model.DIFFERS, model.LOGS, model.NEW_FAILS, *model.WITHOUT_EFFECT)
-    if calls is None or state in settled:
+    # a function that reads the same values, with the same code, needs no call
+    needless = calls is not None and calls.why == SAME_VALUES and not calls.captured
+    if calls is None or needless or state in settled:
         return state, reason
     if calls.arguments:
         return (model.DIFFERS if calls.given else model.BEYOND), str(calls)
