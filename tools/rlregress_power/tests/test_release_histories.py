@@ -60,9 +60,8 @@ def entry(state, name="SAC.train"):
     return {"name": f"{FILE} {name}", "state": state}
 
 
-def seen(data, known_change=None):
+def seen(data, known_change):
     """Return the outcome of one change, and its reason."""
-    known_change = known_change or change()
     (only,) = release_histories.make_judged_pair(
         ReleasePair("1", "2", (known_change,)), data, 1.0
     ).changes
@@ -70,104 +69,93 @@ def seen(data, known_change=None):
     return only.outcome, only.by
 
 
-NAMED = {
-    "by its detail": (
-        report(details=[detail()]), change(details=("sac.scale",)), "sac.scale: half -> none"),
-    "by a detail whose probe enters its function and no other that differs": (
-        report(details=[detail("y", TRAIN)]), change(), "y: half -> none"),
-    "by its default": (
+#: the report, the change, and the outcome with its reason
+JUDGED = {
+    "named by its detail": (
+        report(details=[detail()]), change(details=("sac.scale",)),
+        (CAUSE, "sac.scale: half -> none")),
+    "named by a detail whose probe enters its function and no other that differs": (
+        report(details=[detail("y", TRAIN)]), change(), (CAUSE, "y: half -> none")),
+    "named by its default": (
         report(defaults=[default()]), change(defaults=("sac batch",)),
-        "sac [library] batch: 100 -> 256"),
-    "by a parameter of a class whose constructor it names": (
+        (CAUSE, "sac [library] batch: 100 -> 256")),
+    "named by a parameter of a class whose constructor it names": (
         report(defaults=[default("package.sac.SAC", "x")]),
-        change(functions=(TRAIN, f"{FILE} SAC.__init__")), "package.sac.SAC x: 100 -> 256"),
-    "by a parameter of a function that it names": (
+        change(functions=(TRAIN, f"{FILE} SAC.__init__")),
+        (CAUSE, "package.sac.SAC x: 100 -> 256")),
+    "named by a parameter of a function that it names": (
         report(defaults=[default("package.train", "x")]),
-        change(functions=("package/__init__.py train",)), "package.train x: 100 -> 256"),
-    "by the only function that moves a training": (
-        report(traces=trained("td3 gsde", alone=TRAIN)), change(), f"td3 gsde: {TRAIN}"),
-    "by a function that is defined within it": (
-        report(traces=trained(alone=f"{TRAIN}.halved")), change(), f"sac: {TRAIN}.halved"),
-    "by one of several that move it": (
+        change(functions=("package/__init__.py train",)), (CAUSE, "package.train x: 100 -> 256")),
+    "named by the only function that moves a training": (
+        report(traces=trained("td3 gsde", alone=TRAIN)), change(), (CAUSE, f"td3 gsde: {TRAIN}")),
+    "named by a function that is defined within it": (
+        report(traces=trained(alone=f"{TRAIN}.halved")), change(), (CAUSE, f"sac: {TRAIN}.halved")),
+    "named by one of several that move it": (
         report(traces=trained(alone=None, moving=[OTHER_FUNCTION, TRAIN])), change(),
-        f"sac: {TRAIN}"),
-    "by the function where the traces part": (
+        (CAUSE, f"sac: {TRAIN}")),
+    "named by the function where the traces part": (
         report(traces=trained(alone=None, place=[TRAIN], still=[OTHER_FUNCTION])), change(),
-        f"sac: {TRAIN}"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", NAMED)
-def test_a_change_that_is_named_is_flagged_with_the_cause(case):
-    """The reason names the detail, the default or the training that names it."""
-    data, known_change, by = NAMED[case]
-    assert seen(data, known_change) == (CAUSE, by)
-
-
-NOT_NAMED = {
+        (CAUSE, f"sac: {TRAIN}")),
+    # nothing that differs belongs to it
     "another detail": (
-        report(details=[detail("y", OTHER_FUNCTION)]), change(details=("sac.scale",))),
+        report(details=[detail("y", OTHER_FUNCTION)]), change(details=("sac.scale",)),
+        (MISSED, "")),
     "a default of another algorithm": (
-        report(defaults=[default("td3 [library]")]), change(defaults=("sac batch",))),
+        report(defaults=[default("td3 [library]")]), change(defaults=("sac batch",)),
+        (MISSED, "")),
     "a default of another function": (
-        report(defaults=[default("package.sac.SAC.learn", "x")]), change()),
-    "another function": (report(traces=trained(verdict="equal", alone=OTHER_FUNCTION)), change()),
+        report(defaults=[default("package.sac.SAC.learn", "x")]), change(), (MISSED, "")),
+    "another function": (
+        report(traces=trained(verdict="equal", alone=OTHER_FUNCTION)), change(), (MISSED, "")),
     "a function whose name begins alike": (
-        report(traces=trained(verdict="equal", alone=f"{TRAIN}er")), change()),
+        report(traces=trained(verdict="equal", alone=f"{TRAIN}er")), change(), (MISSED, "")),
     "a function that was shown to do nothing": (
-        report(traces=trained(verdict="equal", place=[TRAIN], still=[TRAIN])), change()),
-    "no cause": (report(traces=trained(verdict="equal")), change()),
+        report(traces=trained(verdict="equal", place=[TRAIN], still=[TRAIN])), change(),
+        (MISSED, "")),
+    "no cause": (report(traces=trained(verdict="equal")), change(), (MISSED, "")),
+    # a training of one of its algorithms diverges, and the verdict is a change
+    "a training": (report(traces=trained()), change(), (FLAGGED, "")),
+    "a scenario of one of several algorithms": (
+        report(traces=trained("sac gsde")), change(algorithms=("td3", "sac")), (FLAGGED, "")),
+    "any training": (report(traces=trained("td3")), change(algorithms=("all",)), (FLAGGED, "")),
+    "a detail of several functions": (
+        report(details=[detail("y", OTHER_FUNCTION, TRAIN)]), change(), (FLAGGED, "")),
+    "a training beside a function that does nothing": (
+        report(traces=trained(place=[TRAIN], still=[TRAIN])), change(), (FLAGGED, "")),
+    "a training of another algorithm": (report(traces=trained("td3")), change(), (MISSED, "")),
+    "a training under a verdict that is no change": (
+        report("unchanged", traces=trained()), change(), (MISSED, "")),
+    # only what is among the functions that an acquittal does not cover is not executed
+    **{f"a function that is {state}": (
+           report("partly checked", entries=[entry(state)]), change(), outcome)
+       for state, outcome in ((NEVER, (UNREACHED, TRAIN)), (NOT_COMPARED, (UNREACHED, TRAIN)),
+                              (ONE_WAY, (MISSED, "")))},
+    "another function that is never executed": (
+        report("partly checked", entries=[entry(NEVER, "SAC.other")]), change(), (MISSED, "")),
+    # a training that one of the two versions cannot do
+    **{f"a function whose training {state}": (
+           report("repaired", entries=[entry(state)]), change(), (CAUSE, f"{state}: {TRAIN}"))
+       for state in (NEW_FAILS, OLD_FAILED)},
+    "another function whose training fails": (
+        report("repaired", entries=[entry(NEW_FAILS, OTHER_FUNCTION)]), change(), (MISSED, "")),
+    # the surest of what is said of a change counts
+    "a training, and a function that is never executed": (
+        report(traces=trained(), entries=[entry(NEVER)]), change(), (FLAGGED, "")),
+    "a cause that is never executed elsewhere": (
+        report(traces=trained(alone=TRAIN), entries=[entry(NEVER)]), change(),
+        (CAUSE, f"sac: {TRAIN}")),
+    # without a verdict nothing is missed
+    "no verdict": (report("could not judge"), change(), (NOT_JUDGED, "")),
+    "no framework": (
+        {"verdict": "unchanged", "headline": "no framework"}, change(), (NOT_JUDGED, "")),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", NOT_NAMED)
-def test_what_else_moves_does_not_name_a_change(case):
-    """A change is missed where nothing that differs belongs to it."""
-    data, known_change = NOT_NAMED[case]
-    assert seen(data, known_change) == (MISSED, "")
-
-
-@pytest.mark.parametrize(
-    ("data", "algorithms", "outcome"),
-    [
-        (report(traces=trained()), ("sac",), FLAGGED),
-        (report(traces=trained("sac gsde")), ("td3", "sac"), FLAGGED),
-        (report(traces=trained("td3")), ("all",), FLAGGED),
-        (report(details=[detail("y", OTHER_FUNCTION, TRAIN)]), ("sac",), FLAGGED),
-        (report(traces=trained(place=[TRAIN], still=[TRAIN])), ("sac",), FLAGGED),
-        (report(traces=trained("td3")), ("sac",), MISSED),
-        (report(traces=trained(verdict="equal")), ("sac",), MISSED),
-        (report("unchanged", traces=trained()), ("sac",), MISSED),
-    ],
-)
-def test_a_training_that_parts_flags_a_change_without_its_cause(data, algorithms, outcome):
-    """A diverging training of one of its algorithms flags it, if the verdict is a change."""
-    assert seen(data, change(algorithms=algorithms)) == (outcome, "")
-
-
-@pytest.mark.parametrize(
-    ("data", "outcome"),
-    [
-        # only what is among the functions that an acquittal does not cover is not executed
-        (report("partly checked", entries=[entry(NEVER)]), (UNREACHED, TRAIN)),
-        (report("partly checked", entries=[entry(NOT_COMPARED)]), (UNREACHED, TRAIN)),
-        (report("partly checked", entries=[entry(ONE_WAY)]), (MISSED, "")),
-        (report("partly checked", entries=[entry(NEVER, "SAC.other")]), (MISSED, "")),
-        # a training that one of the two versions cannot do
-        *((report("repaired", entries=[entry(state)]), (CAUSE, f"{state}: {TRAIN}"))
-          for state in (NEW_FAILS, OLD_FAILED)),
-        (report("repaired", entries=[entry(NEW_FAILS, OTHER_FUNCTION)]), (MISSED, "")),
-        # the surest of what is said of a change counts
-        (report(traces=trained(), entries=[entry(NEVER)]), (FLAGGED, "")),
-        (report(traces=trained(alone=TRAIN), entries=[entry(NEVER)]), (CAUSE, f"sac: {TRAIN}")),
-        # without a verdict nothing is missed
-        (report("could not judge"), (NOT_JUDGED, "")),
-        ({"verdict": "unchanged", "headline": "no framework"}, (NOT_JUDGED, "")),
-    ],
-)  # fmt: skip
-def test_a_change_is_judged_by_the_state_of_its_function(data, outcome):
-    """The state is not executed, failing or repaired, or stands beside diverging trainings."""
-    assert seen(data) == outcome
+@pytest.mark.parametrize("case", JUDGED)
+def test_a_change_is_judged_by_what_the_report_says_of_it(case):
+    """The reason names the detail, the default, the training or the function that names it."""
+    data, known_change, outcome = JUDGED[case]
+    assert seen(data, known_change) == outcome
 
 
 def test_changes_out_of_scope_are_not_counted():

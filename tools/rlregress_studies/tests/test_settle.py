@@ -47,58 +47,41 @@ def _claim(**changed):
     return Claim(**(keys | changed))
 
 
-@pytest.mark.parametrize(
-    ("says", "variant", "verdict"),
-    [
-        (("none",), "none", "confirmed"), (("half", "none"), "none", "confirmed"),
-        # no version is documented to do that
-        (("quarter",), "half", "refuted"),
-    ],
-)  # fmt: skip
-def test_what_the_code_does_is_confirmed_and_what_no_version_does_refuted(
-    make_adapter, says, variant, verdict
-):
-    """The probe shows one of the variants that the sentence allows, or another one."""
-    settled = settle_claim(_claim(says=says), make_adapter(library=variant))
-    assert (settled.verdict, settled.answers) == (verdict, {"library": variant})
+#: entries (by default "none" until 1.5), variant by scope, the claim, its verdict and reason
+SETTLED = {
+    "the code does it": ([], {"library": "none"}, {}, "confirmed", ""),
+    "one of two that it allows": (
+        [], {"library": "none"}, {"says": ("half", "none")}, "confirmed", ""),
+    # no version is documented to do that
+    "no version does it": ([], {"library": "half"}, {"says": ("quarter",)}, "refuted", ""),
+    "earlier versions did it": ([], {"library": "half"}, {}, "outdated", "true before 1.5"),
+    "later versions do it": (
+        [format_entry(DETAIL, "none", since="3.0")], {"library": "half"}, {},
+        "outdated", "true from 3.0 on"),
+    "one of two scopes does it": (
+        [], {"library": "half", "script": "none"}, {}, "confirmed", "of script, not of library"),
+    "another scope than that of the claim does it": (
+        [], {"library": "half", "script": "none"}, {"scope": "library"}, "outdated", ""),
+    "earlier versions did it in another scope": (
+        [format_entry(DETAIL, "none", scope="trainer", until="1.5")], {"library": "half"},
+        {"scope": "library"}, "refuted", ""),
+    "beside a probe that fails": ([], {"library": "none", "script": "broken"}, {}, "confirmed", ""),
+    "no probe": ([], {}, {}, "unprobed", ""),
+    "no probe in its scope": ([], {"script": "none"}, {"scope": "library"}, "unprobed", ""),
+    "a probe that fails": ([], {"library": "broken"}, {}, "unprobed", ""),
+    "one of two probes fails": ([], {"library": "half", "script": "broken"}, {}, "unprobed", ""),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [({"until": "1.5"}, "true before 1.5"), ({"since": "3.0"}, "true from 3.0 on")],
-)
-def test_what_another_version_does_is_outdated(make_adapter, entry, words):
-    """The reason names the range of versions for which the claim is documented."""
-    framework = make_adapter(format_entry(DETAIL, "none", **entry), library="half")
-    settled = settle_claim(_claim(), framework)
-    assert (settled.verdict, settled.reason) == ("outdated", words)
-
-
-def test_a_claim_without_scope_holds_if_any_does(make_adapter):
-    """The reason names the scope for which it holds; other versions count by scope, too."""
-    framework = make_adapter(library="half", script="none")
-    settled = settle_claim(_claim(), framework)
-    assert (settled.verdict, settled.reason) == ("confirmed", "of script, not of library")
-    assert settle_claim(_claim(scope="library"), framework).verdict != "confirmed"
-    assert (
-        settle_claim(_claim(), make_adapter(library="none", script="broken")).verdict == "confirmed"
-    )
-    framework = make_adapter(
-        format_entry(DETAIL, "none", scope="trainer", until="1.5"), library="half"
-    )
-    assert settle_claim(_claim(scope="library"), framework).verdict == "refuted"
-
-
-def test_what_cannot_be_asked_is_unprobed(make_adapter):
-    """Without a probe in that scope, or with one that fails, no verdict is as recorded."""
-    for framework, claim in [
-        (make_adapter(), _claim()),
-        (make_adapter(script="none"), _claim(scope="library")),
-        (make_adapter(library="broken"), _claim()),
-        (make_adapter(library="half", script="broken"), _claim()),
-    ]:
-        settled = settle_claim(claim, framework)
-        assert (settled.verdict, settled.is_as_recorded) == ("unprobed", False)
+@pytest.mark.parametrize("case", SETTLED)
+def test_a_claim_is_settled_by_what_the_code_does(make_adapter, case):
+    """Without a probe that answers, no verdict is as recorded, and none is to be recorded."""
+    entries, variants, changed, verdict, reason = SETTLED[case]
+    settled = settle_claim(_claim(**changed), make_adapter(*entries, **variants))
+    assert settled.verdict == verdict
+    assert reason in settled.reason
+    if verdict == "unprobed":
+        assert not settled.is_as_recorded
         assert "record verdict" not in describe_claim_not_as_recorded(settled)
 
 
