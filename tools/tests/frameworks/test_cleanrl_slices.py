@@ -248,19 +248,14 @@ def test_packages_that_slices_must_not_import_stay_unbound(toy):
         run_slice_up_to_anchor(toy.find_statement_binding("writer", "writer"), {})
 
 
-def test_a_shape_that_no_statement_has_is_lost(toy):
-    """The report gives the shape in words."""
+def test_one_statement_has_to_have_a_shape(toy):
+    """None is lost, as the shape in words says; of several, one is chosen by its place."""
     with pytest.raises(AnchorLost, match="no statement is a loop that waits"):
         toy.find_statement_of_shape(
             "waiting", lambda node: isinstance(node, ast.While), "a loop that waits"
         )
-
-
-def test_several_statements_of_a_shape_are_ambiguous(toy):
-    """One of them has to be chosen by its place."""
     is_if = ("tests", lambda node: isinstance(node, ast.If), "an 'if'")
     with pytest.raises(AnchorAmbiguous, match="several statements that are an 'if'"):
         toy.find_statement_of_shape(*is_if)
-    assert "__main__" in ast.unparse(
-        toy.find_statement_of_shape(*is_if, "outermost").statement.test
-    )
+    outermost = toy.find_statement_of_shape(*is_if, "outermost").statement
+    assert "__main__" in ast.unparse(outermost.test)

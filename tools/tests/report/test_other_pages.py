@@ -32,24 +32,22 @@ def page_of(*frameworks) -> Page:
     )
 
 
-def test_unexecuted_functions_of_some_scenarios_suggest_all_scenarios():
-    """A gate of some scenarios, or none, is followed by one of all, not by a script."""
+def test_the_next_step_is_the_same_command_without_what_limited_it():
+    """All scenarios, not a script, where some or none were traced; no time limit that was over."""
     framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
-    facts = replace(FACTS, command="rlregress upgrade a==1 installed --scenario none")
-    (overall_card,) = upgrade_page.make_cards_of_upgrade(upgrades.upgrade(framework), facts)
-    step = overall_card.steps[-1]
-    assert step.text.startswith(f"1 changed piece of {upgrades.FILE.partition('/')[0]} was not ")
-    assert step.text.endswith("trace every scenario:")
-    assert step.command == "rlregress upgrade a==1 installed"
-
-
-def test_a_time_limit_is_followed_by_the_same_command_without_it():
-    """The next step is the same command without its limit, which goes on where it was ended."""
-    framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
-    facts = replace(FACTS, command="rlregress upgrade a==1 installed --minutes 4 --no-returns")
-    cut = replace(upgrades.upgrade(framework), cut=("3 of 9 trainings: --minutes 4 were over",))
-    (overall_card,) = upgrade_page.make_cards_of_upgrade(cut, facts)
-    assert overall_card.steps[-1].command == "rlregress upgrade a==1 installed --no-returns"
+    over = ("3 of 9 trainings: --minutes 4 were over",)
+    for options, kept, cut in (
+        (" --scenario none", "", ()),
+        (" --minutes 4 --no-returns", " --no-returns", over),
+    ):
+        facts = replace(FACTS, command=f"rlregress upgrade a==1 installed{options}")
+        result = replace(upgrades.upgrade(framework), cut=cut)
+        (overall_card,) = upgrade_page.make_cards_of_upgrade(result, facts)
+        step = overall_card.steps[-1]
+        assert step.command == f"rlregress upgrade a==1 installed{kept}"
+        if not cut:
+            assert step.text.startswith(f"1 changed piece of {upgrades.FILE.partition('/')[0]} was")
+            assert step.text.endswith("trace every scenario:")
 
 
 def test_unchecked_parts_are_on_the_first_screen():
