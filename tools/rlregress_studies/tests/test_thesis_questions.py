@@ -45,6 +45,9 @@ def test_of_288_pairs_of_frameworks_few_are_left(answers):
     ]
     # 1000.0 +- 0.0 on one side or on both leaves nothing to test
     assert sum(not difference.is_tested for difference in differences) == 33
+    # and no hypothesis
+    smallest = min((row for row in differences if row.is_tested), key=lambda row: row.p)
+    assert smallest.adjusted_p == pytest.approx((288 - 33) * smallest.p)
 
 
 def test_td3_against_its_paper(answers):
