@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from rlregress.upgrade.differences import known_changes
 from ..house.command_lines import why_not_understood
 from ..house.page_contents import Command
 from ..processes import run_python
+from ..report.markup import Page
 
 pytest.importorskip("material", reason="the site needs Material for MkDocs: pip install '.[site]'")
 #: building takes 8 CPU seconds
@@ -42,29 +42,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class _Loaded(HTMLParser):
-    """Addresses that a page loads."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what the element loads."""
-        attributes = dict(attrs)
-        if tag == "a":
-            return
-        if tag == "link" and attributes.get("rel") not in ("stylesheet", "icon", "preload"):
-            return
-        if address := attributes.get("src") or attributes.get("href"):
-            self.loads.append(address)
-
-
-def read(path: Path) -> _Loaded:
+def list_loaded_addresses(path: Path) -> list[str]:
     """Return the addresses that a page of the site loads."""
-    page = _Loaded()
-    page.feed(path.read_text("utf-8"))
-    return page
+    return [
+        attributes.get("src") or attributes.get("href", "")
+        for tag, attributes in Page(path.read_text("utf-8")).tags
+        if tag != "a"
+        and (tag != "link" or attributes.get("rel") in ("stylesheet", "icon", "preload"))
+    ]
 
 
 def test_nothing_is_loaded_from_elsewhere(site):
@@ -74,7 +59,7 @@ def test_nothing_is_loaded_from_elsewhere(site):
     foreign = {
         f"{path.relative_to(site)}: {address}"
         for path in built
-        for address in read(path).loads
+        for address in list_loaded_addresses(path)
         if re.match(r"(https?:)?//", address)
     }
     for path in site.rglob("*.css"):
