@@ -63,3 +63,10 @@ def test_the_readme_is_read_in_three_minutes():
     text = (suite.find_suite_root() / "README.md").read_text("utf-8")
     assert len(text.split()) <= 620
     assert re.search(r"rlregress check +# every night: ", text)
+
+
+def test_every_page_is_in_the_navigation_of_the_site():
+    """The site is built at night alone, and a page that it does not list ends that."""
+    navigation = (DOCS.parent / "tools" / "website" / "mkdocs.yml").read_text("utf-8")
+    pages = [str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")]
+    assert [page for page in pages if f": {page}\n" not in navigation] == []
