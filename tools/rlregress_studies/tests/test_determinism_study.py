@@ -68,7 +68,7 @@ def _trainable_adapter(name):
     for copy in [adapter.get_adapter_of_copy(label) for label in adapter.list_copy_labels()] or [
         adapter
     ]:
-        if not (hasattr(copy, "source") and copy.source.for_gym):
+        if copy.framework.algorithms:
             return copy
     pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
 
