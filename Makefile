@@ -88,8 +88,7 @@ $(INSTALLED) $(ALL): $(PYPROJECTS) constraints.txt
 # Scripts that are read and asked, never imported as a package: their own dependencies are of 2020.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps cleanrl==0.4.8
 # Once, for processes of a test run start together: each would compile the same 3 000 modules.
-	-$(BIN)/python -c 'import importlib, tests_performance.warm as warm; \
-	  [*map(importlib.import_module, warm.IMPORTED)]'
+	$(BIN)/python -c 'from tests_performance import warm; warm.import_shared_modules()'
 	@touch $@
 
 clean:

@@ -243,17 +243,23 @@ def _start_server(folder: str, key: str, variables: Mapping[str, str]) -> None:
         raise OSError(Path(f"{key}.log").read_text())
 
 
+def import_shared_modules() -> None:
+    """Import what processes of the tests share; their bytecode is then on the disk, too."""
+    import importlib
+
+    for module in IMPORTED:
+        # what is not installed, or broken, is the matter of the process that asks for it
+        with suppress(ImportError):
+            importlib.import_module(module)
+
+
 def _fork_children(folder: str, key: str) -> dict[str, Any]:
     """Fork a child for each caller; return in the child, with its job."""
     import gc
-    import importlib
 
     del sys.path[0]  # of this file
     base = list(sys.path)
-    for module in IMPORTED:
-        # what is not installed, or broken, is the matter of the child that asks for it
-        with suppress(ImportError):
-            importlib.import_module(module)
+    import_shared_modules()
     # looking for garbage among it would copy all of it in each child
     gc.collect()
     gc.freeze()
