@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from rlregress.probing.interface import Inputs, Probe
 
@@ -50,7 +53,30 @@ def isolate_random_generators() -> Iterator[None]:
             torch.set_default_dtype(dtype)
 
 
+@contextlib.contextmanager
+def _seed_spaces_and_environments() -> Iterator[None]:
+    """Seed what gymnasium would seed by the system: spaces and environments without a seed.
+
+    Frameworks draw random actions from such spaces.
+    """
+    seeds = itertools.count(shift_seed(0))
+    with contextlib.ExitStack() as patches:
+        for library in ("gymnasium", "gym"):
+            seeding = sys.modules.get(f"{library}.utils.seeding")
+            if seeding is not None:
+                patches.enter_context(
+                    mock.patch.object(
+                        seeding, "np_random", _replace_missing_seed(seeding.np_random, seeds)
+                    )
+                )
+        yield
+
+
+def _replace_missing_seed(make_generator: Any, seeds: Iterator[int]) -> Any:
+    return lambda seed=None: make_generator(next(seeds) if seed is None else seed)
+
+
 def run_probe_isolated(probe: Probe, inputs: Inputs) -> np.ndarray:
     """Call a probe in isolation, and return its result. Every probe is called by this function."""
-    with isolate_random_generators():
+    with isolate_random_generators(), _seed_spaces_and_environments():
         return probe(inputs)

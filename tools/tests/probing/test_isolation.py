@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
 
 from rlregress.catalogue import registry
 from rlregress.catalogue.fingerprint import run_and_judge_probe
@@ -71,6 +72,18 @@ def test_a_probe_that_fails_leaves_the_process_alone():
         run_probe_isolated(draw_and_fail, {})
     assert torch.get_default_dtype() == torch.float32
     assert np.array_equal(draw_numbers(), undisturbed)
+
+
+def test_a_space_that_nobody_seeds_draws_the_same_in_each_probe():
+    """Frameworks take random actions from spaces that they have not seeded."""
+
+    def draw_from_spaces(inputs):
+        return np.array([spaces.Discrete(10**9).sample() for _ in range(2)])
+
+    first, second = run_probe_isolated(draw_from_spaces, {})
+    assert first != second
+    assert run_probe_isolated(draw_from_spaces, {}).tolist() == [first, second]
+    assert draw_from_spaces({}).tolist() != [first, second]
 
 
 def test_a_probe_has_one_thread():

@@ -18,7 +18,7 @@ class Driver(dqn.Driver):
     networks = ("quantile_net", "quantile_net_target")
 
     def make_policy_arguments(self) -> dict[str, Any]:
-        # two, where no measurement is about their number: of a thousand actions each has as many
+        # two, where no measurement is about their number: of five thousand actions each has as many
         return {**super().make_policy_arguments(), "n_quantiles": self._settings.quantiles or 2}
 
     def convert_values_to_outputs(self, q_values: Any) -> np.ndarray:
