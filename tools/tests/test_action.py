@@ -33,13 +33,20 @@ def action() -> dict[str, Any]:
 
 
 def test_inputs_and_outputs_are_known(action):
-    """Every expression names an input that is declared or a step, and no input is left unread."""
+    """Expressions name declared inputs or steps, and recipes set no other input."""
     text = ACTION.read_text()
     assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(action["inputs"])
     steps = {step["id"] for step in action["runs"]["steps"] if "id" in step}
     assert set(re.findall(r"steps\.(\w+)\.outputs", text)) <= steps
     # a value of an input is no text of a script: it would be run
     assert not [step for step in action["runs"]["steps"] if "${{" in step.get("run", "")]
+    [job] = _recipes()[0]["jobs"].values()
+    [step] = [step for step in job["steps"] if "rlregress" in step.get("uses", "")]
+    assert step["uses"].partition("@")[0].removeprefix("OWNER/rlregress/") == ".ci/gate"
+    assert step["with"].keys() <= action["inputs"].keys()
+    assert step["with"]["comment"] == "true"
+    # a name that a pull request chooses is no text of a script
+    assert not [step for step in job["steps"] if "${{" in step.get("run", "")]
 
 
 def _judge(
@@ -64,17 +71,13 @@ def _judge(
 
 
 def test_the_check_of_the_action_gets_its_arguments(action, tmp_path):
-    """Words in quotes stay together, nothing in them is run, and the exit code is the gate's."""
+    """Quoted words stay together and are not run; a quote that is never closed starts no check."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     process = _judge(action, "--framework 'sb3 $(touch here)' --budget smoke", tmp_path, programs)
     assert process.returncode == 2, process.stderr
     assert "unknown framework 'sb3 $(touch here)'" in process.stderr
     assert (tmp_path / "output").read_text() == "report=report of mine\n"
     assert not (tmp_path / "here").exists()
-
-
-def test_arguments_of_the_action_that_cannot_be_read_start_no_check(action, tmp_path):
-    """A quote that is never closed is one sentence, and no gate without any arguments."""
     # without a gate among the programs: one that is started by mistake trains for hours
     (tmp_path / "python").symlink_to(sys.executable)
     process = _judge(action, "--cells 'a b", tmp_path, str(tmp_path))
@@ -114,28 +117,13 @@ def _recipes() -> list[dict[str, Any]]:
     return [yaml.safe_load(text) for text in fences][1:]
 
 
-def test_recipes_use_what_the_action_takes(action):
-    """Every input that a recipe sets is one of the action, which lies where the recipe says."""
-    [job] = _recipes()[0]["jobs"].values()
-    [step] = [step for step in job["steps"] if "rlregress" in step.get("uses", "")]
-    assert step["uses"].partition("@")[0].removeprefix("OWNER/rlregress/") == ".ci/gate"
-    assert step["with"].keys() <= action["inputs"].keys()
-    assert step["with"]["comment"] == "true"
-    # a name that a pull request chooses is no text of a script
-    assert not [step for step in job["steps"] if "${{" in step.get("run", "")]
-
-
-def test_recipes_name_every_extra():
-    """The table has a row for each extra that a user installs, and the action installs some."""
+def test_recipes_name_every_extra_and_the_container_has_all_files():
+    """A row for each extra that a user installs; every file that a wheel is built from."""
     text = (suite.find_suite_root() / "pyproject.toml").read_text()
     extras = tomllib.loads(text)["project"]["optional-dependencies"].keys()
     section = RECIPES.read_text().partition("## What to install")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
     assert set(re.findall(r"`([\w-]+)`", " ".join(rows))) == extras - {"dev", "site"}
-
-
-def test_the_container_has_all_files_of_a_wheel():
-    """Every file that pyproject.toml builds a wheel from is copied into the image."""
     project = tomllib.loads((suite.find_suite_root() / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     needed = {*wheel["only-include"], *wheel["force-include"], *project["project"]["license-files"]}

@@ -89,12 +89,6 @@ def test_a_file_is_read_into_its_model(tmp_path, name) -> None:
     assert isinstance(row.extra[0], int)
 
 
-def test_cells_of_a_csv_file_become_numbers_where_the_model_has_them(tmp_path) -> None:
-    """All of them are text: a number is read as one, an id of digits stays text."""
-    rows = read(tmp_path, "id,mean,steps\n7,-0.5,3\n", "x.csv", tuple[Row, ...])
-    assert rows == (Row("7", mean=-0.5, steps=3),)
-
-
 ROW = '# one\n\n[[row]]\nid = "a"\n'
 
 
@@ -126,12 +120,6 @@ DAMAGE = [
 ]
 
 
-def test_damage_is_one_sentence(tmp_path) -> None:
-    """The sentence has file, table and line, key, the value, and the expectation."""
-    for text, sentence in DAMAGE:
-        assert sentence in refusal(tmp_path, text)
-
-
 #: name and text of a file, and what is said of it
 DAMAGE_OF_FORMATS = [
     ("x.toml", "row = [", "is not valid TOML: Invalid value (at end of document)"),
@@ -152,35 +140,32 @@ DAMAGE_OF_FORMATS = [
 ]
 
 
-def test_every_format_is_damaged_in_the_same_words(tmp_path) -> None:
-    """The path of the key stands in place of a line; CSV has columns."""
+def test_damage_is_one_sentence(tmp_path):
+    """File, table and line, key, value and expectation; the path of a key, or a column."""
+    for text, sentence in DAMAGE:
+        assert sentence in refusal(tmp_path, text)
     for name, text, sentence in DAMAGE_OF_FORMATS:
         assert sentence in refusal(tmp_path, text, name)
 
 
-def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path) -> None:
-    """Some editors put one first; nobody can see it."""
+def test_cells_of_a_csv_file_become_numbers_where_the_model_has_them(tmp_path):
+    """An id of digits stays text; a byte order mark is no part of a name."""
     assert read(tmp_path, "\ufeffid,steps\na,1\n", "x.csv", tuple[Row, ...])[0].id == "a"
+    rows = read(tmp_path, "id,mean,steps\n7,-0.5,3\n", "x.csv", tuple[Row, ...])
+    assert rows == (Row("7", mean=-0.5, steps=3),)
 
 
-def test_a_missing_file_is_named(tmp_path) -> None:
-    """The message names the file and the expectation, also for a folder in its place."""
+def test_a_missing_file_is_named(tmp_path):
+    """Also a folder in its place; a number that no float can be is refused."""
     for reason in ("No such file", "it is a folder, not a file"):
         with pytest.raises(UserError, match=f"x.csv cannot be read: {reason}.*expected a"):
             datafiles.read_data_file(tmp_path / "x.csv", File)
         (tmp_path / "x.csv").mkdir(exist_ok=True)
-
-
-def test_places_are_lines_unless_tables_are_written_inline(tmp_path) -> None:
-    """A table of another name has no part in the count."""
-    path = tmp_path / "x.toml"
-    for text, places in (
-        ("[[row]]\n[[other]]\n  [[ row ]]\n", ("at line 1", "at line 3")),
-        ("row = [{}, {}]\n", ("1", "2")),
-    ):
-        path.write_text(text)
-        expected = [f"{path}, [[row]] {place}" for place in places]
-        assert datafiles.list_places_of_tables(path, "row", 2) == expected
+    path = tmp_path / "x.json"
+    path.write_text(f'{{"a": {10**400}}}')
+    message = "holds a whole number of more than 308 digits, expected fewer"
+    with pytest.raises(UserError, match=message):
+        datafiles.read_data_file(path, dict[str, float])
 
 
 def test_an_empty_folder_is_named(tmp_path) -> None:
@@ -279,12 +264,3 @@ def test_an_error_below_an_optional_table_is_named(tmp_path, text, message) -> N
     """An error below an optional list or table is named with its path."""
     with pytest.raises(UserError, match=message):
         read(tmp_path, text, "x.json", Maybe)
-
-
-def test_a_number_that_no_float_can_be_is_refused(tmp_path) -> None:
-    """Such a number would break later computations."""
-    path = tmp_path / "x.json"
-    path.write_text(f'{{"a": {10**400}}}')
-    message = "holds a whole number of more than 308 digits, expected fewer"
-    with pytest.raises(UserError, match=message):
-        datafiles.read_data_file(path, dict[str, float])

@@ -243,7 +243,7 @@ def _list_lines(answers, **options):
 
 
 def test_a_session_reports_how_many_details_it_checked():
-    """A session reports how many details it checked, and the options that left out the others."""
+    """With the options that left out the others, or that leave no test at all."""
     family = [id for id in registry.list_detail_ids() if id.startswith("sac.critic_loss.")]
     total = len(frameworks.get_adapter("sb3").observe.list_probes())
     for name, value in (("detail", "sac.critic_loss"), ("keyword", "critic"), ("markexpr", "sac")):
@@ -255,10 +255,6 @@ def test_a_session_reports_how_many_details_it_checked():
     [line] = _list_lines([scale], algorithm="ppo")
     assert "were not checked: atari." in line
     assert _list_lines([]) == []
-
-
-def test_a_selection_that_leaves_no_test_is_named():
-    """The message names the options that left no test, and the next step."""
     config = _config(framework="sb3", detail="gae", keyword="nope")
     selection = pytest_plugin._list_selecting_options(config)
     assert terminal.suggest_when_all_tests_are_excluded(selection).startswith(

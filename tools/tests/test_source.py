@@ -25,16 +25,12 @@ class Agent:
 """
 
 
-def test_functions_are_named_by_their_class_and_outer_function():
-    """Methods carry their class, inner functions their outer one; decorators belong to them."""
+def test_functions_are_named_and_found_by_line():
+    """Methods carry their class, inner functions their outer one; other lines are the module's."""
     parsed = source.parse_source(TEXT).functions
     assert [(f.name, f.first, f.last) for f in parsed] == [
         ("Agent.rate", 3, 7), ("Agent.rate.inner", 5, 6), ("Agent.step", 9, 16)
     ]  # fmt: skip
-
-
-def test_the_innermost_function_of_a_line_is_found():
-    """A line outside of functions belongs to the module."""
     parsed = source.parse_source(TEXT)
     assert [parsed.name_function_at_line(line) for line in (2, 4, 6, 16)] == [
         "<module>", "Agent.rate", "Agent.rate.inner", "Agent.step"

@@ -101,7 +101,7 @@ def test_a_module_of_its_own_is_not_hidden(warm_executable, tmp_path):
 
 
 def test_each_variable_of_a_child_process_has_its_own_server():
-    """No process gets a torch that was loaded with another value of a variable that we set."""
+    """A process whose memory is measured begins without torch, whose 100 MiB are not its own."""
     with mock.patch.dict(os.environ, clear=True):
         environ = child_environment.make_environment_variables(compiled=False, portable=True)
     environ["NPY_DISABLE_CPU_FEATURES"] = "AVX512F"
@@ -114,10 +114,6 @@ def test_each_variable_of_a_child_process_has_its_own_server():
     assert [
         name for name in environ if warm._digest_variables({**environ, name: "other"}) == key
     ] == ["TMPDIR"]
-
-
-def test_no_process_whose_memory_is_measured_begins_with_torch():
-    """It would have the memory of the process that it is forked from: 100 MiB more than its own."""
     assert may_begin_warm(["framework", "evidence"], judged=False)
     assert not may_begin_warm(["framework", "throughput", "evidence"], judged=False)
     assert not may_begin_warm(["training", "evidence"], judged=True)

@@ -62,13 +62,20 @@ def _in_git() -> list[str]:
 
 
 def test_a_wheel_takes_all_tests_and_data():
-    """The library, the tests and the baselines go into a wheel, but for data of other packages."""
+    """But for data of other packages, whose versions are those of the core."""
     files = _in_git()
     expected = {name.removeprefix("tools/") for name in files if name.startswith(LIBRARY)}
     foreign = re.compile("|".join(OWN_DATA.values()))
     names = [name for name in files if name.startswith(SUITE_FILES) and not foreign.match(name)]
     expected |= {f"rlregress/suite/{name}" for name in names}
     assert _in_wheel(suite.find_suite_root()) == expected
+    for package in OWN_DATA:
+        text = (suite.find_suite_root() / "tools" / package / "pyproject.toml").read_text(
+            encoding="utf-8"
+        )
+        project = tomllib.loads(text)["project"]
+        assert project["version"] == __version__
+        assert project["dependencies"] == [f"rlregress=={__version__}"]
 
 
 @pytest.mark.parametrize("package", OWN_DATA)
@@ -79,17 +86,6 @@ def test_a_further_package_takes_its_code_and_the_data_that_it_alone_reads(packa
     expected = {name.removeprefix("tools/") for name in code if "/tests/" not in name}
     expected |= {f"{package}/{name}" for name in files if re.match(OWN_DATA[package], name)}
     assert _in_wheel(suite.find_suite_root() / folder) == expected
-
-
-def test_versions_of_all_packages_are_one():
-    """A further package uses functions of the core that no version promises."""
-    for package in OWN_DATA:
-        text = (suite.find_suite_root() / "tools" / package / "pyproject.toml").read_text(
-            encoding="utf-8"
-        )
-        project = tomllib.loads(text)["project"]
-        assert project["version"] == __version__
-        assert project["dependencies"] == [f"rlregress=={__version__}"]
 
 
 #: the program in an installation that has only some entry points
@@ -169,7 +165,7 @@ def _python(code: str, path: Path | str, cache: Path, cwd: Path) -> str:
 
 
 def test_another_environment_has_only_the_library(site, tmp_path):
-    """Packages beside the wheel are not on the path of a side; its baselines are found."""
+    """Its baselines are found; a cache that cannot be written is one sentence."""
     cache, say = tmp_path / "cache", "print(suite.locate_folder_with_only_library())"
     library = _python(say, site, cache, tmp_path)
     code = (
@@ -181,6 +177,10 @@ def test_another_environment_has_only_the_library(site, tmp_path):
     # a process of that side starts one of its own
     assert _python(say, library, cache, tmp_path) == library
     assert _python(say, site, cache, tmp_path) == library
+    (tmp_path / "file").write_text("")
+    text = _python("suite.locate_folder_with_only_library()", site, tmp_path / "file", tmp_path)
+    assert text.startswith(f"the cache {tmp_path / 'file'} cannot be written: ")
+    assert text.endswith(suite.CACHE_VARIABLE)
 
 
 def test_an_installed_wheel_is_not_written_to(site, tmp_path):
@@ -193,14 +193,6 @@ def test_an_installed_wheel_is_not_written_to(site, tmp_path):
     assert text("print(suite.locate_checkout_or_current_folder())") == str(tmp_path / "here")
     sentence = "recording writes into a checkout of rlregress, and this was installed from a "
     assert text("suite.require_checkout('recording')").startswith(sentence)
-
-
-def test_a_cache_that_cannot_be_written_is_one_sentence(site, tmp_path):
-    """The link to the library lies in the cache; its variable is named."""
-    (tmp_path / "file").write_text("")
-    text = _python("suite.locate_folder_with_only_library()", site, tmp_path / "file", tmp_path)
-    assert text.startswith(f"the cache {tmp_path / 'file'} cannot be written: ")
-    assert text.endswith(suite.CACHE_VARIABLE)
 
 
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]

@@ -12,10 +12,11 @@ import pytest
 
 from rlregress import frameworks, source, suite
 from rlregress.errors import UserError
-from rlregress.faults import mutation
+from rlregress.faults import fault_tables, mutation
 from rlregress.model.fault_results import (
     BEHAVIOR,
     CALLS,
+    DETAILS,
     EQUIVALENT,
     GAP,
     TIERS,
@@ -27,6 +28,7 @@ from rlregress.model.fault_results import (
 )
 from rlregress.upgrade.versions import state
 from rlregress_power import generated_faults, power_page, probe_server, tier_power
+from rlregress_power.instruments import INSTRUMENTS
 
 
 def faults_of(name, count, draw):
@@ -234,3 +236,21 @@ def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
         last[draw_result.framework] = max(draw_result.draw, last.get(draw_result.framework, 0))
     assert [row for row in rows if row not in printed] == []
     assert {(row.split()[1], int(row.split()[4])) for row in rows} == set(last.items())
+
+
+INSTALLED = sorted(
+    {x.name for x in frameworks.list_installed_adapters() if x.framework.expectations is None}
+)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", INSTALLED)
+def test_each_fault_moves_its_details_to_the_variant_that_it_is(name):
+    """All of a framework's faults that fit the installed version, and no other details."""
+    faults = fault_tables.select_faults(DETAILS, [name], [])
+    results = list(INSTRUMENTS[DETAILS].run(faults, 2, print))
+    assert INSTRUMENTS[DETAILS].detects_enough(results), [
+        (result.fault.name, result.by, result.trouble)
+        for result in results
+        if result.fits and not result.detected
+    ]

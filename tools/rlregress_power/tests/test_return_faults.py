@@ -1,4 +1,4 @@
-"""Faults that change learning or its cost fit the code, and their checks are reported."""
+"""Faults of returns, replays and throughput: their checks are measured and reported."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks
+from rlregress.check import stored_throughput
 from rlregress.faults import fault_tables
 from rlregress.faults.injection import find_fault_line
-from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResult
+from rlregress.model.fault_results import REPLAYS, RETURNS, THROUGHPUT, Fault, FaultResult
+from rlregress.training.throughput_measurement import Measurement
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
-from rlregress_power import faults_text, return_gates
+from rlregress_power import faults_text, replay_power, return_gates
+from rlregress_power.instruments import INSTRUMENTS
 from tools.tests.check.test_outcome import cell
 
 FAULTS = [
@@ -88,3 +91,150 @@ def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
     assert unseen.runs == 0
     assert "the same" not in result.trouble
     assert result.runs > 0, result
+
+
+SOURCE = """
+def train(self):
+    if self.sde:
+        self.noise(
+            1,
+        )
+    loss = self.loss(
+        2,
+    )
+"""
+
+
+@pytest.mark.parametrize(("line", "runs"), [(3, True), (4, False), (5, False), (8, True)])
+def test_a_line_runs_if_its_statement_does(tmp_path, line, runs):
+    """A line counts as run if its own statement ran, without the statements inside of it."""
+    path = tmp_path / "a.py"
+    path.write_text(SOURCE)
+    assert replay_power._is_statement_executed(path, line, {3, 7}) == runs
+
+
+def test_faults_are_drawn_from_the_files_that_a_replay_counts(monkeypatch):
+    """Drawn faults fit the installed code, in files whose lines the record counts."""
+    pytest.importorskip("stable_baselines3")
+    trail = replay_power._find_stored_replay("sb3", "td3").run.trail
+    faults = replay_power.draw_faults_of_replayed_files("sb3", "td3", 20, 3)
+    assert len(faults) == 20
+    assert {fault.file for fault in faults} <= set(trail.lines)
+    assert all(replay_power.injection.find_fault_line(fault) for fault in faults)
+    assert faults == replay_power.draw_faults_of_replayed_files("sb3", "td3", 20, 3)
+
+
+def test_what_replays_detected_is_counted_by_lines_that_run():
+    """A fault whose line never runs is none that a replay should detect."""
+    fault = Fault(name="x", framework="sb3", algorithm="td3")
+    first = {"replay": "update 1, gradients"}
+    result = FaultResult(fault=fault, detected=True, by=first, executed=1, cpu_minutes=0.1)
+    never, broken = FaultResult(fault=fault), FaultResult(fault=fault, trouble="no replay")
+    (line,) = faults_text.describe_result_of_instrument(REPLAYS, never)
+    assert " ".join(line.split()) == "NOT DETECTED sb3 td3 x: its line never runs, 0 CPU seconds"
+    assert faults_text.summarise_results(REPLAYS, [result, never, broken]) == (
+        "1 of 2 faults were detected by one replay each, 1 of the 1 whose line runs, 0 CPU minutes "
+        "in all; 1 could not be judged"
+    )
+
+
+@pytest.mark.nightly
+def test_a_replay_detects_a_fault_that_it_runs():
+    """A changed discount differs at the first update; a line that never runs changes nothing."""
+    if frameworks.get_adapter("sb3") not in frameworks.list_installed_adapters():
+        pytest.skip("Stable-Baselines3 is not installed")
+    [discount] = fault_tables.select_faults(RETURNS, ["sb3"], ["td3_discount_0.9"])
+    unused = Fault(
+        framework="sb3", algorithm="td3", name="unused",
+        file="stable_baselines3/common/off_policy_algorithm.py",
+        old="self.actor.reset_noise(env.num_envs)", new="pass", occurrence=1,
+    )  # fmt: skip
+    detected, missed = replay_power.judge_faults_by_replay([discount, unused], 1, print)
+    assert detected.by["replay"].startswith("update 1, gradients (td3.py: ")
+    assert (detected.detected, bool(detected.executed)) == (True, True)
+    assert (missed.detected, bool(missed.executed), missed.trouble) == (False, False, "")
+
+
+SOUND = [Measurement(0.5 + number / 1000, 400.0, 60.0, 250.0, 400.0) for number in range(10)]
+
+
+def seed(*faults):
+    """Return the results of faults."""
+    return list(INSTRUMENTS[THROUGHPUT].run(faults, 1, print))
+
+
+@pytest.fixture
+def fault():
+    """Return a fault of an installed framework that can be changed."""
+    installed = {
+        adapter.name
+        for adapter in frameworks.list_installed_adapters()
+        if adapter.framework.modules
+    }
+    return fault_tables.load_faults(THROUGHPUT, sorted(installed))[0]
+
+
+@pytest.fixture
+def measured(monkeypatch, fault):
+    """Store ten processes; in each new one the fault's quantity is at least a fifth worse."""
+    conditions = stored_throughput.collect_current_conditions(fault.framework, fault.algorithm)
+    stored = stored_throughput.Stored(**conditions, process=tuple(SOUND))
+    monkeypatch.setattr(
+        stored_throughput, "load_stored_throughput", lambda framework: {fault.algorithm: stored}
+    )
+    requested = []
+
+    def measure(framework, algorithm, seed, environment):
+        requested.append(environment)
+        sound = SOUND[seed % 10]
+        return replace(sound, **{attribute: getattr(sound, attribute) * factor})
+
+    attribute, factor = stored_throughput.QUANTITIES[fault.turns[0]], 0.8
+    if fault.turns == ("peak memory",):
+        factor = 1.25
+    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure_throughput", measure)
+    return requested
+
+
+def test_what_a_fault_slows_down_is_seen(fault, measured):
+    """Every process runs the copy with the fault, whose quantity is reported as regressed."""
+    (judged,) = seed(fault)
+    assert judged.detected, judged
+    assert all("rlregress-fault-" in environment["PYTHONPATH"] for environment in measured)
+    assert len(measured) == stored_throughput.PROCESSES
+    first, *lines = faults_text.describe_result_of_instrument(THROUGHPUT, judged)
+    assert first.startswith("detected ")
+    assert any("regressed" in line for line in lines)
+    assert faults_text.summarise_results(THROUGHPUT, [judged]).startswith("1 of 1")
+
+
+def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatch):
+    """A change of another quantity does not count; without stored processes nothing is judged."""
+    other_quantity = next(name for name in stored_throughput.QUANTITIES if name not in fault.turns)
+    (judged,) = seed(replace(fault, turns=(other_quantity,)))
+    assert not judged.detected
+    assert faults_text.describe_result_of_instrument(THROUGHPUT, judged)[0].startswith(
+        "NOT DETECTED"
+    )
+    monkeypatch.setattr(stored_throughput, "load_stored_throughput", lambda framework: {})
+    (judged,) = seed(fault)
+    assert "measure it with: rlregress baseline record --framework" in judged.trouble
+    assert not judged.detected
+
+
+def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
+    """A fault that does not fit the installed version is reported; the next one is judged."""
+    elsewhere = replace(fault, old="no such line")
+    unfit, result = seed(elsewhere, fault)
+    assert "does not fit this version" in unfit.trouble
+    assert faults_text.describe_result_of_instrument(THROUGHPUT, unfit)[0].startswith(
+        "COULD NOT JUDGE"
+    )
+    assert result.detected
+
+
+def test_faults_are_measured_one_after_another(command):
+    """More workers than one are refused: each would slow the others down."""
+    code, _, error = command("selftest", "faults", "--throughput", "--workers", "2")
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert "expected 1 with --throughput" in error

@@ -85,26 +85,18 @@ PARTED = trace(value=2.0)
 
 
 def test_what_becomes_of_a_fault():
-    """One fault makes the trace diverge, one runs and changes nothing, one never runs."""
+    """An error has detected it; one that cannot be injected is neither detected nor missed."""
     results, _ = inject({"sac": trace(3, 4)}, {("sac", 3): PARTED})
     assert detected(results) == ([3], [4])
     (parted,) = [result for result in results if result.detected_by]
     assert (parted.detected_by, parted.comparison.verdict) == ("sac", "diverged")
     assert lines(result for result in results if not result.trainings) == [8]
-
-
-def test_a_training_that_ends_in_an_error_has_detected_the_fault():
-    """A killed training, or one that fails at its end, detects the fault; rounding does not."""
     before = trace(3)
     late = replace(before, header={**before.header, "failure": "Traceback\nE: no"})
     for after in (make_failed_trace("the process was ended by SIGALRM after 300 s"), late):
         assert detected(inject({"sac": before}, {("sac", 3): after})[0]) == ([3], [])
     rounded = inject({"sac": before}, {("sac", 3): trace(value=1.0 + 1e-12)})
     assert detected(rounded[0]) == ([], [3])
-
-
-def test_a_fault_that_cannot_be_injected_is_neither_detected_nor_missed():
-    """The reason why it does not fit is kept."""
     why = "rlregress.inside.swap.Misfit: train uses other variables of an enclosing function"
     results, turns = inject(
         {"sac": trace(3), "td3": trace(3, count=2)},
@@ -116,8 +108,8 @@ def test_a_fault_that_cannot_be_injected_is_neither_detected_nor_missed():
     assert turns == [[("sac", 3)]]
 
 
-def test_later_trainings_are_tried_only_with_what_earlier_ones_did_not_detect():
-    """The shortest trainings come first, each only with the faults on lines that it runs."""
+def test_one_training_of_each_way_through_the_function_is_tried_first():
+    """Later ones are tried only with what earlier ones did not detect."""
     traces = {
         "long": trace(3, 4, 8, count=9), "short": trace(3, 4), "middle": trace(4, 8, count=2),
     }  # fmt: skip
@@ -126,10 +118,6 @@ def test_later_trainings_are_tried_only_with_what_earlier_ones_did_not_detect():
     assert turns[1] == [("long", 4), ("long", 8), ("long", 8), ("middle", 4)]
     assert len(turns) == 2
     assert detected(results) == ([3, 4], [8])
-
-
-def test_one_training_of_each_way_through_the_function_is_tried_first():
-    """Trainings with the same lines as a shorter one come after the longest with other lines."""
     traces = {
         "short": trace(2, 3), "alike": trace(2, 3, count=2), "alike, too": trace(2, 3, count=3),
         "other": trace(2, 3, 4, count=4),

@@ -89,7 +89,7 @@ def test_the_observed_arrangement_is_among_those_that_are_drawn(runs):
 
 
 def test_a_decision_that_has_fallen_is_not_changed_by_later_runs():
-    """More runs of the same samples leave earlier decisions and their looks as they were."""
+    """A sample whose pairs are decided needs no more."""
     rng = np.random.default_rng(2)
     samples = [rng.normal(mean, 1, 25) for mean in (0.0, 0.2, 3.0)]
     pairs = [(0, 1), (0, 2), (1, 2)]
@@ -98,10 +98,6 @@ def test_a_decision_that_has_fallen_is_not_changed_by_later_runs():
     assert [pair.decision for pair in few] == [UNDECIDED, SMALLER, SMALLER]
     assert few[1:] == many[1:]
     assert many[0].decision == NOT_SEPARATED
-
-
-def test_a_sample_whose_pairs_are_decided_needs_no_more_runs():
-    """The looks go on without the runs of a sample that is separated from all others."""
     rng = np.random.default_rng(2)
     long = [rng.normal(0, 1, 25), rng.normal(0.2, 1, 25)]
     short = rng.normal(9, 1, 5)

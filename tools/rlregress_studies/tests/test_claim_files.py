@@ -46,26 +46,18 @@ def claims(tmp_path):
 
 
 def test_a_claim_keeps_what_is_written(claims):
-    """A claim fits one variant or a list of them; its document is that of the file."""
+    """Its verdict holds for all versions or from one on; it says a value or a reason."""
     first, second = claims({}, {"id": "other", "says": ["none", "half"], "note": "n"})
     assert (first.document, first.subject) == ("A paper", "sac.critic_loss.scale")
     assert first.says == ("none",)
     assert (second.says, second.note) == (("none", "half"), "n")
     assert "at line 2" in first.where
-
-
-def test_a_verdict_holds_for_all_versions_or_from_one_on(claims):
-    """In a table each verdict holds from its version on; before the first none is recorded."""
     verdicts = {"0.9": "refuted", "0.10.0": "confirmed"}
     always, changed = claims({}, {"id": "other", "verdict": verdicts})
     assert find_recorded_verdict(always, "0.0.1") == "confirmed"
     versions = ("0.8", "0.9", "0.9.9", "0.10.0", "2.0.0b1")
     results = [find_recorded_verdict(changed, version) for version in versions]
     assert results == [None, "refuted", "refuted", "confirmed", "confirmed"]
-
-
-def test_what_a_claim_says_may_be_a_value_or_a_reason(claims):
-    """A default is compared as a value, which may be a list; a reason takes a verdict's place."""
     (claim,) = claims({"detail": None, "default": "td3.hidden_sizes", "says": [400, 300]})
     assert claim.says == ([400, 300],)
     (claim,) = claims(REASON)

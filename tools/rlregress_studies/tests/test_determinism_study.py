@@ -79,7 +79,7 @@ def checkpoints(*weights, value=1.0):
 
 
 def test_a_spread_says_when_trainings_part_and_by_how_much():
-    """They diverge at the first checkpoint with other weights; deviations are of a population."""
+    """What differs although held is a fault, and so is what stays although varied."""
     pair = [checkpoints("a", "b", value=1.0), checkpoints("a", "c", value=3.0)]
     assert chance.compute_spread_of_runs(pair) == Spread(
         runs=2, parted=20, distinct=2, steps=[10, 20], score_mean=[2.0, 2.0],
@@ -88,10 +88,6 @@ def test_a_spread_says_when_trainings_part_and_by_how_much():
     # three times 0.4 has a mean of another number
     same = chance.compute_spread_of_runs([checkpoints("a", value=0.4)] * 3)
     assert same.value_deviation == [0.0]
-
-
-def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
-    """Each is one sentence; threads and environment may have no effect."""
     different = chance.compute_spread_of_runs([checkpoints("a"), checkpoints("b")])
     same = chance.compute_spread_of_runs([checkpoints("a"), checkpoints("a")])
     good = {"deterministic": same, "sampling": different, "environment": same, "threads": same}

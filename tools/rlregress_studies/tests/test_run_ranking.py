@@ -105,13 +105,17 @@ def test_a_ceiling_that_is_left_at_a_later_look_hides_no_difference_elsewhere(ce
 
 
 def test_a_run_that_failed_counts_as_the_worst_return(three):
-    """None becomes the lowest return of any implementation on the task, and is counted."""
+    """An environment with one implementation is named and left out."""
     failed = runs("d", [None, *normal(4, 150, 9)])
     (task,) = rank_implementations(three + failed).tasks
     (d,) = [standing for standing in task.standings if standing.implementation == "d"]
     lowest = min(run.final_return for run in three + failed if run.final_return is not None)
     assert d.returns[0] == lowest
     assert d.failed == 1
+    ranking = rank_implementations(three + runs("a", normal(5, 1), "Ant-v4"))
+    assert ranking.alone == ("Ant-v4",)
+    assert [task.name for task in ranking.tasks] == ["Hopper-v4"]
+    assert "not ranked" in ranking_report.describe_ranking(ranking)[-1]
 
 
 @pytest.mark.parametrize(
@@ -291,11 +295,3 @@ def test_a_cell_that_may_not_be_read_is_not_left_out(refusal, store, monkeypatch
 
     monkeypatch.setattr(os, "listdir", closed)
     assert f"{cell} cannot be read: Permission denied" in refusal("--store", store)
-
-
-def test_an_environment_with_one_implementation_is_named_and_left_out(three):
-    """It has nothing to compare with, and the report says so."""
-    ranking = rank_implementations(three + runs("a", normal(5, 1), "Ant-v4"))
-    assert ranking.alone == ("Ant-v4",)
-    assert [task.name for task in ranking.tasks] == ["Hopper-v4"]
-    assert "not ranked" in ranking_report.describe_ranking(ranking)[-1]

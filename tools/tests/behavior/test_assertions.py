@@ -30,10 +30,15 @@ def changed(rows: np.ndarray, place: tuple[int, ...], value: float) -> np.ndarra
     return copy
 
 
-def test_values_within_the_tolerance_are_near():
-    """A value at the edge of the tolerance is near, in both directions and per state."""
+def test_values_are_near_and_parameters_the_same_to_the_bit():
+    """Within a tolerance, and without one."""
     assertions.assert_values_near("A ppo", "ring", np.array([49.0, 51.0]), 50.0, 1.0)
     assertions.assert_values_near("A ppo", "ring", np.array([1.5, 3.0]), np.array([1.0, 3.5]), 0.5)
+    first = {"w": np.array([1.0, np.nan]), "b": np.zeros(0)}
+    second = {name: array.copy() for name, array in first.items()}
+    assertions.assert_same_parameters("A ppo", "twice", first, second)
+    assert sentence(assertions.assert_other_parameters, "A ppo", "seeds", first, second)
+    assert "found none" in sentence(assertions.assert_same_parameters, "A ppo", "twice", {}, {})
 
 
 @pytest.mark.parametrize("values", [[50.0, 48.5], [50.0, 51.5], [50.0, np.nan], []])
@@ -60,10 +65,41 @@ def test_other_rows_are_one_sentence(stored, expected, message):
     assert text == f"A td3: {message}"
 
 
-def test_rows_of_two_environments_belong_together():
-    """Columns of one environment each hold across the end of an episode, with or without next."""
+# Two environments, whose clocks show 0, 1/8 and 2/8; the episode of the second one ends at 1/8.
+STEPS = {(n, k / 8): (n, k) == (1, 1) for n in (0.0, 1.0) for k in range(3)}
+ACTIONS = np.array([[0.5], [-2.0], [0.0], [0.25], [1.0], [-0.5]])
+VALUES = np.array([3.0, 5.0, 7.0, 4.0, 6.0, 8.0])
+CLOCKS = Minibatch(
+    observations=np.array(list(STEPS)),
+    actions=ACTIONS,
+    next_observations=np.array(list(STEPS)) + np.array([0.0, 1 / 8]),
+    # the action of -2 was clipped on its way to the environment
+    rewards=np.array([0.5, 1 / 8 - 1, 2 / 8, 1.25, 1 + 1 / 8 + 1, 1 + 2 / 8 - 0.5]),
+    done=np.array([0, 0, 0, 0, 1, 0], dtype=bool),
+    terminated=np.array([0, 0, 0, 0, 1, 0], dtype=bool),
+    values=VALUES,
+    # with half of the value of the next row, of what ends an episode too; 0 where none is known
+    returns=np.array([3.0, 1 / 8 - 1 + 3.5, 0.0, 4.25, 1 + 1 / 8 + 1 + 4.0, 0.0]),
+)
+PLAIN = Minibatch(observations=CLOCKS.observations, actions=ACTIONS)
+
+
+def test_rows_of_environments_hold():
+    """Those of two belong together, one step each; a row that none has shown is one sentence."""
     assertions.assert_rows_belong_together("A sac", ROWS, NEXT)
     assertions.assert_rows_belong_together("A sac", ROWS, None)
+    assertions.assert_transitions("A sac", CLOCKS, STEPS, terminates=True)
+    assertions.assert_transitions("A sac", PLAIN, STEPS, terminates=True)
+    truncated = with_(CLOCKS, terminated=np.zeros(6, dtype=bool))
+    assertions.assert_transitions("A sac", truncated, STEPS, terminates=False)
+    reset = with_(CLOCKS, next_observations=((4, 1), 2 / 8 - 1 / 16))
+    assertions.assert_transitions("A sac", reset, STEPS, terminates=True, reset_is_next=True)
+    rows = with_(CLOCKS, observations=((5, 0), 0.5))
+    for claim in (
+        lambda: assertions.assert_transitions("A ppo", rows, STEPS, True),
+        lambda: assertions.assert_one_step_returns("A ppo", rows, STEPS, 0.5, True),
+    ):
+        assert "found the step of environment 0.5 at time 0.25; 1 of 6 rows" in sentence(claim)
 
 
 @pytest.mark.parametrize(
@@ -85,25 +121,6 @@ def test_a_row_out_of_place_is_one_sentence(rows, following, message):
     assert failure.endswith(message)
 
 
-# Two environments, whose clocks show 0, 1/8 and 2/8; the episode of the second one ends at 1/8.
-STEPS = {(n, k / 8): (n, k) == (1, 1) for n in (0.0, 1.0) for k in range(3)}
-ACTIONS = np.array([[0.5], [-2.0], [0.0], [0.25], [1.0], [-0.5]])
-VALUES = np.array([3.0, 5.0, 7.0, 4.0, 6.0, 8.0])
-CLOCKS = Minibatch(
-    observations=np.array(list(STEPS)),
-    actions=ACTIONS,
-    next_observations=np.array(list(STEPS)) + np.array([0.0, 1 / 8]),
-    # the action of -2 was clipped on its way to the environment
-    rewards=np.array([0.5, 1 / 8 - 1, 2 / 8, 1.25, 1 + 1 / 8 + 1, 1 + 2 / 8 - 0.5]),
-    done=np.array([0, 0, 0, 0, 1, 0], dtype=bool),
-    terminated=np.array([0, 0, 0, 0, 1, 0], dtype=bool),
-    values=VALUES,
-    # with half of the value of the next row, of what ends an episode too; 0 where none is known
-    returns=np.array([3.0, 1 / 8 - 1 + 3.5, 0.0, 4.25, 1 + 1 / 8 + 1 + 4.0, 0.0]),
-)
-PLAIN = Minibatch(observations=CLOCKS.observations, actions=ACTIONS)
-
-
 def with_(rows: Minibatch, **changed: object) -> Minibatch:
     """Return the rows with other fields; a tuple (place, value) changes one number."""
     fields = {}
@@ -113,16 +130,6 @@ def with_(rows: Minibatch, **changed: object) -> Minibatch:
             field[new[0]] = new[1]
         fields[name] = field if isinstance(new, tuple) else new
     return replace(rows, **fields)
-
-
-def test_rows_of_one_step_each_hold():
-    """All fields, or only those that are handed out; truncated ends are no terminations."""
-    assertions.assert_transitions("A sac", CLOCKS, STEPS, terminates=True)
-    assertions.assert_transitions("A sac", PLAIN, STEPS, terminates=True)
-    truncated = with_(CLOCKS, terminated=np.zeros(6, dtype=bool))
-    assertions.assert_transitions("A sac", truncated, STEPS, terminates=False)
-    reset = with_(CLOCKS, next_observations=((4, 1), 2 / 8 - 1 / 16))
-    assertions.assert_transitions("A sac", reset, STEPS, terminates=True, reset_is_next=True)
 
 
 @pytest.mark.parametrize(
@@ -144,18 +151,8 @@ def test_a_row_of_two_steps_is_one_sentence(changes, message):
     assert failure.endswith("; 1 of 6 rows are wrong")
 
 
-def test_a_row_that_no_environment_has_shown_is_one_sentence():
-    """An observation of two environments is not looked up, but named."""
-    rows = with_(CLOCKS, observations=((5, 0), 0.5))
-    for claim in (
-        lambda: assertions.assert_transitions("A ppo", rows, STEPS, True),
-        lambda: assertions.assert_one_step_returns("A ppo", rows, STEPS, 0.5, True),
-    ):
-        assert "found the step of environment 0.5 at time 0.25; 1 of 6 rows" in sentence(claim)
-
-
 def test_returns_are_of_the_environment_whose_value_they_hold():
-    """The value behind an end counts or does not; a last step, whose next no row has, is left."""
+    """Values that cannot be looked up are one sentence."""
     assertions.assert_one_step_returns("A ppo", CLOCKS, STEPS, 0.5, value_after_end=True)
     cut_off = with_(CLOCKS, returns=(4, 1 + 1 / 8 + 1))
     assertions.assert_one_step_returns("A ppo", cut_off, STEPS, 0.5, value_after_end=False)
@@ -163,10 +160,6 @@ def test_returns_are_of_the_environment_whose_value_they_hold():
     for rows, after, text in wrong:
         failure = sentence(assertions.assert_one_step_returns, "A ppo", rows, STEPS, 0.5, after)
         assert f"environment 1 at time 0.125 to be {text}; 1 of 4 rows are wrong" in failure
-
-
-def test_values_that_cannot_be_looked_up_are_one_sentence():
-    """Two values of one observation, one value of all, and a row that is missing in the middle."""
     fields = {name: field for name, field in vars(CLOCKS).items() if field is not None}
     twice = Minibatch(**{name: np.concatenate([field] * 2) for name, field in fields.items()})
     fewer = Minibatch(**{name: field[[0, 2, 3, 4, 5]] for name, field in fields.items()})
@@ -202,15 +195,6 @@ def test_rows_are_read_at_least_or_exactly_once():
         assert "environment 1 at time 0.25 to be read, found it in none of 5 rows" in failure
     failure = sentence(assertions.assert_steps_read_once, "A ppo", CLOCKS, steps[:5])
     assert "found the step of environment 1 at time 0.25 read 1 times more" in failure
-
-
-def test_parameters_are_the_same_to_the_bit():
-    """Equal arrays hold; NaN equals itself, since bits are compared."""
-    first = {"w": np.array([1.0, np.nan]), "b": np.zeros(0)}
-    second = {name: array.copy() for name, array in first.items()}
-    assertions.assert_same_parameters("A ppo", "twice", first, second)
-    assert sentence(assertions.assert_other_parameters, "A ppo", "seeds", first, second)
-    assert "found none" in sentence(assertions.assert_same_parameters, "A ppo", "twice", {}, {})
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlregress.probing.interface import Minibatch
-from tests_behavior import value_sources
+from tests_behavior import choices, value_sources
 from tests_behavior.bounds import measure_distance
 from tests_behavior.clock import Clock, StepRecorder, simulate_steps
 from tests_behavior.limit import LimitIs
@@ -80,15 +80,11 @@ def test_the_source_of_a_value_is_found(source):
             value_sources.assert_source("F ppo", "a truncation", sources, value_sources.FINAL)
 
 
-def test_rows_without_ends_tell_no_source():
-    """The test fails if no end was read, instead of passing without rows."""
+def test_notes_hold_every_step():
+    """Rows without ends tell no source."""
     rows = _rows(value_sources.FINAL, 0.9)
     with pytest.raises(AssertionError, match="expected ends of episodes"):
         value_sources.find_return_sources(rows, dict.fromkeys(simulate_steps(2, 12), False), 0.9, 2)
-
-
-def test_notes_hold_every_step():
-    """Rewards and ends are noted by who stepped and when."""
     paid: dict = {}
     ends: dict = {}
     environment = StepRecorder(Clock(1, LimitIs.BOTH), paid, ends)
@@ -106,3 +102,18 @@ def test_distances_of_laws_are_those_of_their_distribution_functions():
     assert measure_distance(numbers, numbers) == 0.0
     assert measure_distance(numbers, numbers + 1000) == 1.0
     assert measure_distance(np.maximum(numbers, 50.0), numbers) == pytest.approx(0.5)
+
+
+def _actions(*environments: list[int]) -> np.ndarray:
+    return np.array(environments).T[:, :, None]
+
+
+def test_shared_decisions_and_draws_are_detected():
+    """Own ones are let through."""
+    choices.assert_independent_draws("A", _actions([7, 0, 3, 0], [0, 5, 4, 0]), 0.75)
+    with pytest.raises(
+        AssertionError, match="whose decisions to explore have the correlation 1.00"
+    ):
+        choices.assert_independent_draws("A", _actions([7, 0, 3, 0], [8, 0, 4, 0]), 0.75)
+    with pytest.raises(AssertionError, match="whose random actions are the same in 100% of steps"):
+        choices.assert_independent_draws("A", _actions([7, 0, 3, 0], [0, 5, 3, 0]), 0.75)

@@ -323,8 +323,8 @@ def test_the_release_that_changed_a_default_is_named_once_more_without_a_network
     assert [(step["old"], step["new"]) for step in all_steps] == [("2.2.1", "2.3.0")]
 
 
-def test_a_framework_s_own_name_of_a_default_is_accepted():
-    """Of each algorithm that has it, as the name that all frameworks share."""
+def test_names_of_defaults_and_algorithms_are_known_before_a_version_is_made():
+    """A framework's own name of a default is accepted, an algorithm that is none refused."""
     adapter = frameworks.get_adapter("sb3")
     defaults = {"td3 library": {"minibatch_size": "256"}}
     signatures = {"stable_baselines3.td3.td3.TD3": {"batch_size": "256"}}
@@ -333,9 +333,5 @@ def test_a_framework_s_own_name_of_a_default_is_accepted():
     for name in ("td3 batch_size", "td3 minibatch_size", "stable_baselines3.TD3 batch_size"):
         symptom = symptoms.make_symptom_of_default(adapter, name)
         assert set(symptom.value(checked, checked).values()) == {"256"}, name
-
-
-def test_an_algorithm_that_is_none_is_refused_before_a_version_is_made():
-    """With the nearest one."""
     with pytest.raises(UserError, match="'td33' is no algorithm that is compared here; .*'td3'"):
         symptoms.make_symptom_of_default(frameworks.get_adapter("sb3"), "td33 batch_size")

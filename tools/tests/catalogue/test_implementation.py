@@ -89,16 +89,12 @@ def ours(path, monkeypatch):
     return make
 
 
-def test_a_probe_takes_other_inputs(ours):
-    """Errors of 2 and 3 are halved: 6.5. The inputs that are not named stay the catalogue's."""
+def test_inputs_of_the_catalogue_are_probed_once(ours):
+    """A probe takes other inputs, too."""
     answer = ours().probe(q_values=[3.0, 4.0], reward=1.0)
     np.testing.assert_array_equal(answer.observed, [6.5])
     np.testing.assert_array_equal(answer.expected["none"], [13.0])
     assert answer.variant == "half"
-
-
-def test_inputs_of_the_catalogue_are_probed_once(ours):
-    """Inputs of the catalogue are probed once per process; other inputs are probed each time."""
     calls = []
     implementation = ours(calls=calls)
     for _ in range(2):
@@ -134,7 +130,7 @@ def _assert_stated(implementation, half=6.5, none=13.0):
 
 
 def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
-    """The failure has the judge's report with numbers and inputs."""
+    """So do inputs that do not separate variants; an answer to another detail is an error."""
     with pytest.raises(AssertionError) as raised:
         _assert_stated(ours("none"))
     text = str(raised.value)
@@ -142,6 +138,14 @@ def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
     assert "  inputs: q_values = [3.0, 4.0], " in text
     assert "  observed: [13]\n  expected of half: [6.5] (" in text
     assert text.endswith(format_expectation_entry(DETAIL, "library", "none", "1.0"))
+    implementation = ours()
+    answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
+    with pytest.raises(AssertionError, match="scale: 2 variants match: half, none .documented"):
+        implementation.assert_documented(answer, half=0.0, none=0.0)
+    implementation = ours()
+    answer = replace(_errors_of_2_and_3(implementation), detail="td3.critic_loss.scale")
+    with pytest.raises(UserError, match="the answer is that of td3.critic_loss.scale"):
+        implementation.assert_documented(answer, half=6.5, none=13.0)
 
 
 def test_numbers_of_no_variant_fail_with_the_nearest(ours, monkeypatch):
@@ -151,14 +155,6 @@ def test_numbers_of_no_variant_fail_with_the_nearest(ours, monkeypatch):
     with pytest.raises(AssertionError, match=f"^{DETAIL}: no variant matches") as text:
         _assert_stated(ours())
     assert "nearest variants by error (tolerance 1e-05): half (0.0048" in str(text.value)
-
-
-def test_inputs_that_do_not_separate_the_stated_variants_fail(ours):
-    """If Q is right, the loss is zero, halved or not."""
-    implementation = ours()
-    answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
-    with pytest.raises(AssertionError, match="scale: 2 variants match: half, none .documented"):
-        implementation.assert_documented(answer, half=0.0, none=0.0)
 
 
 def test_inputs_that_separate_nothing_are_an_error(tmp_path):
@@ -185,14 +181,6 @@ def test_an_input_that_no_formula_reads_is_an_error(ours, monkeypatch):
     monkeypatch.setattr(OneProbe, "_probe", lambda self, inputs: [inputs["discount"]])
     with pytest.raises(UserError, match="'discount' is not read by the catalogue's formulas and"):
         ours().probe(discount=0.5)
-
-
-def test_an_answer_to_another_detail_is_an_error(ours):
-    """Numbers that happen to fit are not an answer."""
-    implementation = ours()
-    answer = replace(_errors_of_2_and_3(implementation), detail="td3.critic_loss.scale")
-    with pytest.raises(UserError, match="the answer is that of td3.critic_loss.scale"):
-        implementation.assert_documented(answer, half=6.5, none=13.0)
 
 
 def test_an_error_of_a_framework_fails_its_detail_and_one_of_the_suite_leaves_it_unprobed(
@@ -246,16 +234,12 @@ def test_a_foreign_framework_is_compared_with_its_own_documents(path):
         changed.assert_documented(_errors_of_2_and_3(changed), half=6.5)
 
 
-def test_an_undocumented_detail_fails(ours):
-    """The sentence names the observed variant and the folder for its entry."""
+def test_the_documented_variant_of_the_catalogue_is_asserted(ours):
+    """An undocumented detail fails."""
     implementation = ours(version="0.5")
     for claim in (implementation.assert_documented_variant, lambda: _assert_stated(implementation)):
         with pytest.raises(AssertionError, match="documented: nothing for some 0.5, .*; add an"):
             claim()
-
-
-def test_the_documented_variant_of_the_catalogue_is_asserted(ours):
-    """Half as documented passes; whole fails with the report."""
     ours().assert_documented_variant()
     with pytest.raises(AssertionError, match="^sac.critic_loss.scale: the variant 'none' .doc"):
         ours("none").assert_documented_variant()

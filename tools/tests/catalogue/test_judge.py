@@ -1,4 +1,4 @@
-"""The judge names a variant only if exactly one matches; its report tells the next step."""
+"""Expectations are read by version; a variant is named only if exactly one matches."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import dataclasses
 import numpy as np
 import pytest
 
-from rlregress.catalogue import registry
-from rlregress.catalogue.expectations import Expectation, load_expectations
+from rlregress.catalogue import expectations, registry
+from rlregress.catalogue.expectations import (
+    Expectation,
+    filter_by_version,
+    list_stale_expectations,
+    load_expectations,
+)
 from rlregress.catalogue.judge import (
     format_deviation_report,
     format_expectation_entry,
     judge_observation,
 )
+from rlregress.errors import UserError
 from rlregress.model.detail_answers import describe_variant
 
 SCALE = registry.get_detail("sac.critic_loss.scale")
@@ -88,8 +94,8 @@ def test_the_variant_none_differs_from_no_answer_in_words(name, meaning, words) 
     assert '"none"' in format_expectation_entry("sac.critic_loss.scale", "library", "none", "2.9.2")
 
 
-def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
-    """The report names the recorded deviation, its discussion, and the lines to write now."""
+def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record():
+    """One without any variant is not called gone."""
     detail = registry.get_detail("nstep.terminal")
     pinned = Expectation(
         "nstep.terminal", "library", "unmasked", "postprocs.py", since="0.14.1",
@@ -102,10 +108,6 @@ def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
     assert "the known deviation 'unmasked' is gone: the record is stale" in text
     assert "since 0.14.1: The value of a terminal observation enters. (https://" in text
     assert text.endswith(format_expectation_entry(detail.id, "library", "masked", "0.15.0"))
-
-
-def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
-    """An observation without a variant is no repaired deviation."""
     detail = registry.get_detail("nstep.terminal")
     pinned = dataclasses.replace(HALF, id=detail.id, variant="unmasked", deviation="It hurts.")
     judgement = judge_observation(detail, [0.5, 0.5, 0.5])
@@ -129,3 +131,91 @@ def test_an_observation_without_a_variant_is_reported_with_the_nearest_ones() ->
     assert "  nearest variants by error (tolerance 1e-05): half (0.0125), quarter" in text
     assert "observed / expected of half: [1.2]" in text
     assert "[[detail]]" not in text
+
+
+GOOD = {"id": "sac.critic_loss.scale", "scope": "library", "variant": "half", "since": "0.6.0",
+        "source": "thesis, Box 6"}  # fmt: skip
+CELL = (GOOD["id"], GOOD["scope"])
+
+
+def _table(**changed: str | None) -> str:
+    entries = GOOD | changed
+    rows = [f'{key} = "{value}"' for key, value in entries.items() if value is not None]
+    return "\n".join(["[[detail]]", *rows, ""])
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file of expectations and loads it."""
+
+    def loaded(*tables: str):
+        path = tmp_path / "some.toml"
+        path.write_text("# a comment\n" + "\n".join(tables))
+        return load_expectations(path)
+
+    return loaded
+
+
+def test_an_entry_keeps_its_fields_and_its_line(write):
+    """A fault beside it is not read as one."""
+    (entry,) = write(_table(note="seen"))
+    assert entry.cell == CELL
+    assert (entry.variant, entry.since, entry.until, entry.note) == ("half", "0.6.0", None, "seen")
+    assert entry.where.endswith("[[detail]] at line 2")
+    assert write() == ()
+    first, second = write(_table(), '[[fault]]\nname = "x"\n', _table(scope="script"))
+    assert (first.scope, second.scope) == ("library", "script")
+    assert first.where.endswith("[[detail]] at line 2")
+    assert second.where.endswith("[[detail]] at line 12")
+
+
+@pytest.mark.parametrize(
+    ("version", "variants"),
+    [("0.5.9", []), ("0.6.0", ["half"]), ("0.6.0+cpu", ["half"]), ("0.10.0", ["half"]),
+     ("2.0.0", ["none"]), ("10.0", ["none"]), ("3.0rc1", ["none"])],
+)  # fmt: skip
+def test_a_range_holds_from_since_and_no_longer_at_until(write, version, variants) -> None:
+    """[0.6.0, 2.0.0), compared as versions and not as text; a local version is its release."""
+    entries = write(_table(until="2.0.0"), _table(variant="none", since="2.0.0"))
+    assert [entry.variant for entry in filter_by_version(entries, version).values()] == variants
+    assert filter_by_version(entries[:1], "2.0.0") == {}
+    with pytest.raises(UserError, match="'newest' is not a version"):
+        filter_by_version(entries, "newest")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [([_table(variant="halve")], "line 2: key 'variant': .* has no variant 'halve'; did you"),
+     ([_table(until="0.6")], "line 2: no version lies between since '0.6.0' and until '0.6'"),
+     ([_table(), _table(scope="script", variant="halve")], "line 9: key 'variant'")],
+)  # fmt: skip
+def test_bad_input_is_named_with_its_line(write, table, message) -> None:
+    """One sentence for each way to be wrong; the second table is named by its own line."""
+    with pytest.raises(UserError, match=message):
+        write(*table)
+
+
+@pytest.mark.parametrize("since", ["0.6", "0.7", "0.1"])
+def test_two_entries_for_the_same_versions_are_a_duplicate(write, since: str) -> None:
+    """Overlapping ranges are an error, in any order."""
+    with pytest.raises(UserError, match="line 9: .* is a duplicate: .* at line 2 holds"):
+        write(_table(), _table(variant="none", since=since))
+
+
+def test_an_entry_that_no_probe_asks_for_is_stale(write):
+    """Also one whose range has passed and that none replaces; a probe without one is missing."""
+    entries = write(_table(), _table(scope="libary"))
+    (reason,) = list_stale_expectations(entries, {CELL}, "2.9.2").values()
+    assert "(libary, half): never matched" in reason
+    old = _table(until="2.0")
+    (reason,) = list_stale_expectations(write(old), {CELL}, "2.9.2").values()
+    assert reason.endswith("stated from 0.6.0 until 2.0, and no entry covers 2.9.2")
+    assert (
+        list_stale_expectations(write(old, _table(variant="none", since="2.0")), {CELL}, "2.9.2")
+        == {}
+    )
+    assert list_stale_expectations(write(old), {CELL}, "1.0") == {}
+    further_cell = ("gae.truncation", "library")
+    undocumented = expectations.list_undocumented_probes
+    assert undocumented(write(_table()), {CELL, further_cell}, "2.9.2") == (further_cell,)
+    assert undocumented(write(_table()), {CELL}, "0.1") == (CELL,)

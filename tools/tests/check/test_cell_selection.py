@@ -58,15 +58,11 @@ def test_a_study_has_the_budget_of_its_table():
 
 
 def test_cells_of_another_set_name_it():
-    """A cell with a set that is not its framework's own says so in its id."""
+    """A set that one algorithm cannot take is trained with the others."""
     selected = Selection("smoke", ("sb3",), ("ppo",), hyperparameters="cleanrl")
     (cell,) = choose_cells(selected)
     assert cell.id == "sb3-ppo-InvertedPendulum-v4-cleanrl-smoke"
     assert "--hyperparameters cleanrl" in baseline_runs.suggest_recording_of_cell(cell)
-
-
-def test_a_refused_algorithm_leaves_the_others():
-    """A set that one algorithm cannot take is trained with the others."""
     selected = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
     assert [cell.algorithm for cell in choose_cells(selected)] == ["ppo"]
     (reason,) = describe_excluded_cells(selected)
@@ -76,30 +72,18 @@ def test_a_refused_algorithm_leaves_the_others():
 
 
 def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
-    """The set's own values win; missing ones are the framework's."""
+    """Initial gains stay with their framework, one learning rate is all networks', budgets chang"""
     resolved = resolve("torchrl", "td3", "sb3")
     assert resolved == read_hyperparameters("torchrl")["td3"] | read_hyperparameters("sb3")["td3"]
     assert (resolved["adam_epsilon"], resolved["hidden_sizes"]) == (0.0001, [400, 300])
-
-
-def test_hyperparameters_of_one_frameworks_code_are_not_shared():
-    """Initial gains and Adam's epsilon of one framework's set are no hyperparameters of another."""
     resolved = resolve("sb3", "ppo", "torchrl")
     assert resolved["value_coefficient"] == 0.25
     assert resolved.keys() == read_hyperparameters("sb3")["ppo"].keys()
     assert {"policy_gain", "value_gain"} <= read_hyperparameters("torchrl")["ppo"].keys()
-
-
-def test_the_learning_rate_of_a_set_is_that_of_all_networks():
-    """A set with one learning rate leaves none to the framework's own set."""
     resolved = resolve("cleanrl", "sac", "torchrl")
     assert read_hyperparameters("cleanrl")["sac"]["critic_learning_rate"] == 0.001
     for network in ("critic", "temperature"):
         assert resolved[f"{network}_learning_rate"] == 0.0003
-
-
-def test_a_budget_changes_a_set_whatever_framework_it_is_for():
-    """Short runs learn something with the sets that start late, in every framework."""
     for framework in ("sb3", "torchrl"):
         assert resolve(framework, "sac", "original", "short")["learning_starts"] == 400
 

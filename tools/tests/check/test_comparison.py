@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import re
 
 import numpy as np
@@ -13,7 +12,7 @@ from rlregress import suite
 from rlregress.catalogue import registry
 from rlregress.check.comparison import compare_adapters, list_documented_variants
 from rlregress.errors import UserError
-from rlregress.report import comparison_text, markdown_page, tables, terminal_tables
+from rlregress.report import markdown_page, tables, terminal_tables
 from rlregress.report.html import comparison_page
 from rlregress.report.html.page import Facts
 from tools.tests.small_adapters import SmallAdapter, format_entry, make_probe_of_variant
@@ -60,16 +59,14 @@ def markdown(compared):
 
 
 def test_details_are_different_same_or_alone(pair):
-    """A detail is different, alike, or about something that only one framework has."""
+    """Neither a framework with itself nor an answer of no variant is compared."""
     compared = compare_adapters(pair)
     assert ids(compared.different_rows) == [SCALE]
     assert ids(compared.same_rows) == [DISTANCE]
     assert ids(compared.unshared_rows) == [MINIMUM]
     assert compared.unshared_rows[0].absent == {"other": "has none"}
-
-
-def test_a_probe_without_a_variant_is_not_compared(pair):
-    """A detail whose answer matches no variant is listed apart, not as a difference."""
+    with pytest.raises(UserError, match="expected two or more different frameworks"):
+        compare_adapters((pair[0], pair[0]))
     _forget_variants(pair[1], "unknown")
     compared = compare_adapters(pair)
     (row,) = compared.undecided_rows
@@ -122,15 +119,6 @@ def test_details_that_a_pair_lacks_do_not_count_as_equal(pair):
     assert comparison_page.make_card_of_comparison(alike).badge.word == "no detail differs"
 
 
-def test_json_says_the_same(pair):
-    """JSON has variants and missing details, differences first."""
-    compared = json.loads(comparison_text.format_comparison_as_json(compare_adapters(pair)))
-    first = compared["details"][0]
-    assert first["id"] == SCALE
-    assert first["differs"]
-    assert first["answers"]["other"]["library"]["variant"] == "none"
-
-
 def test_a_comparison_can_be_of_some_details_alone(pair):
     """A comparison takes ids, families, or differences alone; undecided details stay."""
     assert ids(compare_adapters(pair, [SCALE]).rows) == [SCALE]
@@ -142,20 +130,10 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
     assert ids(compare_adapters(pair).select_different_rows().rows) == [DISTANCE]
 
 
-def test_a_path_is_broken_between_its_words():
-    """Lines are no wider than the column, unless one word is."""
+def test_every_detail_has_a_consequence():
+    """In one sentence; in a table a path is broken between its words."""
     lines = terminal_tables.break_long_words("stable_baselines3/common/off_policy.py:270", 10)
     assert lines.splitlines() == ["stable_", "baselines3/", "common/", "off_", "policy.", "py:270"]
-
-
-def test_a_framework_is_not_compared_with_itself(pair):
-    """Two different names are needed; one sentence says so."""
-    with pytest.raises(UserError, match="expected two or more different frameworks"):
-        compare_adapters((pair[0], pair[0]))
-
-
-def test_every_detail_has_a_consequence():
-    """No entry of the catalogue is without its consequence in one sentence."""
     assert [d.id for d in registry.list_details() if not d.consequence.endswith(".")] == []
 
 

@@ -1,19 +1,23 @@
-"""From evidence to one verdict per framework and one exit code."""
+"""From a session's evidence, which lacks nothing, to one verdict per framework and exit code."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 
 import pytest
 
-from rlregress import evidence
+from rlregress import evidence, suite
 from rlregress.check import outcome
+from rlregress.errors import UserError
 from rlregress.model.check_result import CheckResult, FrameworkOutcome
-from rlregress.model.loaded_files import LoadedFile, StoredFile, describe_outcomes_by_release
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, REGRESSED
 from rlregress.report import check_report, markdown_page, words
 from rlregress.report.html import check_page
+from rlregress.training import worker_launch
+
+from ..processes import run_pytest
 
 
 def entry(test: str, framework: str = "some", result: str = "passed", **changes) -> dict:
@@ -214,8 +218,11 @@ def test_a_critic_that_regressed_is_a_regression():
         )
 
 
-def test_unjudged_quantities_are_listed():
-    """Cells and reason stand in one line, and in the outcome of the framework."""
+PYTHON = "not loaded: it holds functions of Python 3.11, and this is 3.12 (2 releases, 1 to 2)"
+
+
+def test_unjudged_quantities_and_unloaded_files_are_listed():
+    """Those with one reason are one line."""
     old, none = "they are older", "it exposes none"
     entries = [cell("x", "holds") | {"not_judged": {"critic": old}}, cell("y", "holds")]
     [result] = outcome.build_framework_outcomes(entries)
@@ -227,6 +234,12 @@ def test_unjudged_quantities_are_listed():
     reasons = {"b": {**both, "kl": none}, "a": both}
     assert words.describe_cells_judged_by_returns_only(reasons) == [
         f"critic, entropy not judged of a, b: {old}", f"kl not judged of b: {none}"
+    ]  # fmt: skip
+    lines = words.describe_files_not_loaded(
+        {"a": [PYTHON], "b": [PYTHON], "c": ["not loaded: x (1)"]}
+    )
+    assert lines == [
+        f"not checked: old files a, b: {PYTHON}", "not checked: old files c: not loaded: x (1)"
     ]  # fmt: skip
 
 
@@ -242,8 +255,8 @@ def test_a_moved_diagnostic_is_reported_and_does_not_fail():
     assert judged(*entries, cell("y", "improved")) == ("improved", 0)
 
 
-def test_a_failure_of_the_suite_itself_is_no_verdict():
-    """A red test about no framework, and a cell that no test has judged, are exit code 2."""
+def test_each_framework_has_its_own_verdict():
+    """The worst sets the exit code; a failure of the suite and a cell without a verdict are 2."""
     entries = [cell("x", "holds")]
     missing = outcome.find_unjudged_names(["x", "y"], entries)
     assert missing == ["y"]
@@ -253,18 +266,11 @@ def test_a_failure_of_the_suite_itself_is_no_verdict():
     entries += [entry("suite", framework="", result="failed")]
     assert outcome.compute_exit_code(outcome.build_framework_outcomes(entries), entries) == 2
     assert outcome.compute_exit_code([], []) == 2
-
-
-def test_each_framework_has_its_own_verdict():
-    """A regression of one framework leaves the other's verdict; the worst sets the exit code."""
     entries = [cell("x", "holds"), entry("b", framework="other", result="failed")]
     outcomes_found = outcome.build_framework_outcomes(entries)
     verdicts = [(result.framework, result.verdict) for result in outcomes_found]
     assert verdicts == [("other", REGRESSED), ("some", "holds")]
     assert outcome.compute_exit_code(outcomes_found, entries) == 1
-
-
-PYTHON = "not loaded: it holds functions of Python 3.11, and this is 3.12 (2 releases, 1 to 2)"
 
 
 @pytest.mark.parametrize(
@@ -284,25 +290,6 @@ def test_old_files_that_could_not_be_loaded_are_listed_first(sac_result, verdict
     assert "(not checked: old files ppo model" in line
 
 
-def test_unloaded_files_are_listed_before_loaded_ones():
-    """One kind of several releases, and kinds that could not be loaded for the same reason."""
-    files = [
-        StoredFile(name="x", release="2", skipped="why"),
-        StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)),
-    ]
-    assert (
-        describe_outcomes_by_release(files)
-        == describe_outcomes_by_release(files[::-1])
-        == ["not loaded: why (2)", "same (1)"]
-    )
-    lines = words.describe_files_not_loaded(
-        {"a": [PYTHON], "b": [PYTHON], "c": ["not loaded: x (1)"]}
-    )
-    assert lines == [
-        f"not checked: old files a, b: {PYTHON}", "not checked: old files c: not loaded: x (1)"
-    ]  # fmt: skip
-
-
 def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
     """It has a verdict of its own, owes no returns, and does not spoil the others' exit code."""
     own = [entry("u", "bare@1"), entry("b", "bare@1", tier="behavior")]
@@ -318,3 +305,71 @@ def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
     assert outcome.compute_exit_code(outcomes_found, entries) == 0
     red = outcome.build_framework_outcomes([entry("u", "bare@1", result="failed")], {"some"})
     assert (red[0].verdict, outcome.compute_exit_code(red, entries)) == ("regressed", 1)
+
+
+CONFTEST = 'pytest_plugins = ["rlregress.pytest_plugin"]\n'
+
+
+def session(folder, text: str, *options: str) -> list[dict]:
+    """Run pytest on files with this text and one that is no Python; the entries of its evidence."""
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "test_some.py").write_text(text)
+    (folder / "test_other.py").write_text("def (\n")
+    paths = f"{worker_launch.make_worker_environment()['PYTHONPATH']}:{suite.find_suite_root()}"
+    options = ("--continue-on-collection-errors", "--evidence", "evidence.json", *options)
+    words = ("-q", "--rootdir", folder, *options)
+    run_pytest(*words, code=None, cwd=folder, variables={"PYTHONPATH": paths})
+    return json.loads((folder / "evidence.json").read_text())["tests"]
+
+
+@pytest.mark.usefixtures("warm_python")
+def test_errors_and_failures_are_evidence(tmp_path):
+    """Failures are assertions and the framework's errors; a verdict has the name of its subject."""
+    verdict = cell("any", "holds")["verdict"]
+    entries = session(
+        tmp_path,
+        "from rlregress.errors import UserError\n"
+        "def test_user():\n    raise UserError('the store is gone; bring it back')\n"
+        "def test_assertion():\n    assert 1 == 2\n"
+        "def test_suite(framework):\n    framework.train.train_all()\n"
+        "def test_framework(framework):\n"
+        "    from stable_baselines3.common.torch_layers import create_mlp\n"
+        "    create_mlp(-1, 1, [])\n"
+        f"VERDICT = {verdict!r}\n"
+        "def test_cell(judged_cell, evidence):\n    evidence(verdict=VERDICT)\n"
+        "def test_group(judged_group, evidence):\n    evidence(verdict=VERDICT)\n",
+        "--budget=short", "--cells=sb3-ppo-Hopper-v4-short,sb3-ppo-Reacher-v4-short",
+        "--framework=sb3",
+    )  # fmt: skip
+    by_name = {entry["test"].partition("::")[2]: entry for entry in entries}
+    # what the suite's own code raised says nothing of the framework
+    assert by_name["test_suite[sb3]"]["outcome"] == "error"
+    assert by_name["test_framework[sb3]"]["outcome"] == "failed"
+    assert by_name["test_user"]["outcome"] == "error"
+    assert by_name["test_user"]["message"] == "the store is gone; bring it back"
+    assert by_name["test_assertion"]["outcome"] == "failed"
+    assert by_name["test_assertion"]["message"].startswith("assert 1 == 2")
+    [broken] = [entry for entry in entries if "test_other" in entry["test"]]
+    assert broken["outcome"] == "error"
+    assert outcome.find_broken_tests([broken])
+    kinds = {kind: {entry.get(kind) for entry in entries} for kind in ("cell", "group")}
+    assert "sb3-ppo-Reacher-v4-short" in kinds["cell"]
+    assert {"sb3-ppo", None} <= kinds["group"]
+    assert {*kinds["cell"], *kinds["group"]} - {None} == evidence.collect_verdicts(entries).keys()
+
+
+@pytest.mark.parametrize(
+    ("reason", "owner"),
+    [({"throughput": {"algorithm": "ppo"}}, "framework"), ({"not_judged": {"x": "y"}}, "cell")],
+)
+def test_evidence_without_its_subject_is_refused(tmp_path, reason, owner):
+    """A missing subject is one sentence when the evidence is read."""
+    path = tmp_path / "evidence.json"
+    entry = {"test": "t", "tier": "unit", "outcome": "passed", "seconds": 1.0, "message": ""}
+    evidence.write_evidence(path, [{**entry, **reason, owner: "sb3"}])
+    read = evidence.read_evidence_file(path)
+    assert evidence.collect_throughput(read) or evidence.collect_unjudged_quantities(read)
+    for lacking in ({}, {"framework": "", "cell": None}):
+        evidence.write_evidence(path, [{**entry, **reason, **lacking}])
+        with pytest.raises(UserError, match=f"'t' has '{next(iter(reason))}' and no '{owner}'"):
+            evidence.read_evidence_file(path)

@@ -1,12 +1,15 @@
-"""A plan states what each gate would detect, and proposes the cheapest sufficient one."""
+"""A plan states what each gate would detect, how long it takes, and the cheapest one."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
 
 from rlregress.check import cell_selection
 from rlregress.check.judging import train_and_judge_session
+from rlregress.check.schedule import bound_makespan_from_below, compute_makespan, predict_makespan
 from rlregress.model.quantities import format_percent
 from rlregress.report import plan_text
 
@@ -83,3 +86,37 @@ def test_plan_and_check_agree_on_power_where_a_cell_is_not_tested(
     for name, factor in gate.critics.items():
         assert factor == (detectable[name] and pytest.approx(np.exp(detectable[name]))), name
     assert "one look" not in planned.description
+
+
+@pytest.mark.parametrize(
+    ("lengths", "workers", "seconds"),
+    # Graham's example, where 6 is possible, and the longest last
+    [([], 2, 0.0), ([5.0], 4, 5.0), ([3.0, 3.0, 2.0, 2.0, 2.0], 2, 7.0),
+     ([2.0, 2.0, 2.0, 3.0, 3.0], 2, 7.0), ([1.0, 1.0, 1.0, 3.0], 2, 4.0),
+     ([3.0, 1.0, 1.0, 1.0], 2, 3.0)],
+)  # fmt: skip
+def test_the_next_run_starts_on_the_first_free_worker(lengths, workers, seconds):
+    """Runs start in their order, whatever their lengths."""
+    assert compute_makespan(lengths, workers) == seconds
+
+
+def test_no_order_is_faster_than_the_bound():
+    """Longest first equals it; a prediction has the spread of recorded runs."""
+    lengths = [7.0, 6.0, 5.0, 3.0, 2.0, 1.0]
+    ends = [compute_makespan(order, 2) for order in itertools.permutations(lengths)]
+    assert bound_makespan_from_below(lengths, 2) == min(ends) == 12.0
+    assert compute_makespan(lengths, 2) == 12.0 < max(ends) == 15.0
+    assert bound_makespan_from_below(lengths, 100) == 7.0
+    prediction = predict_makespan([1.0, 1.0, 3.0, 1.0], [(1.0,)] * 4, 2)
+    assert prediction.seconds == prediction.low == prediction.high == prediction.bound == 3.0
+    ratios = (0.5, 1.5)
+    alone = predict_makespan([100.0], [ratios], 1)
+    many = predict_makespan([1.0] * 400, [ratios] * 400, 1)
+    assert (alone.low, alone.high) == (50.0, 150.0)
+    assert 340 < many.low < many.seconds < many.high < 460
+
+
+@pytest.mark.parametrize("expected", [[], [3.0, 0.0]])
+def test_nothing_is_predicted_of_a_run_that_nobody_knows(expected):
+    """A length of 0 means that no stored run tells."""
+    assert predict_makespan(expected, [(1.0,)] * len(expected), 2) is None

@@ -43,27 +43,19 @@ def list_group_cells(session, group):
     return {c.id: session.estimate_seconds_of_cell(c) for c in session.cells if c.group == group}
 
 
-def test_without_a_measurement_the_stored_runs_tell(session):
-    """Nothing is done: two runs of every cell, each a start and as long as the stored ones."""
+def test_runs_that_were_measured_correct_the_estimate(session):
+    """Each algorithm by its own runs, one without any by the others'; else stored ones tell."""
     estimates = list_group_cells(session, "sb3-ppo") | list_group_cells(session, "sb3-sac")
     assert len(estimates) == 3
     assert min(estimates.values()) > 0
     assert estimate_seconds_of_runs_to_do(session, []) == pytest.approx(
         2 * sum(estimates.values()) + 6 * START
     )
-
-
-def test_runs_of_the_same_algorithm_correct_the_estimate(session):
-    """PPO takes three times as long here, SAC twice: each is what its own runs say."""
     ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
     ppo_run, [(sac_id, seconds)] = next(iter(ppo.items())), sac.items()
     measured = [(ppo_run[0], 3 * ppo_run[1]), (sac_id, 2 * seconds)]
     expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
     assert estimate_seconds_of_runs_to_do(session, measured) == pytest.approx(expected + 6 * START)
-
-
-def test_runs_of_other_algorithms_correct_the_estimate(session):
-    """Only PPO is measured, one run as estimated and one at three times: SAC takes twice."""
     ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
     longest = max(ppo, key=ppo.__getitem__)
     measured = [(longest, ppo[longest]), (longest, 3 * ppo[longest])]
@@ -104,16 +96,12 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection,
     assert brief == "2 minutes here with one process: 2 minutes for tests, no trainings."
 
 
-def test_a_plan_separates_minutes_of_tests_and_trainings(session, tmp_path):
-    """Tests and trainings each have their noun."""
+def test_a_brief_plan_tells_tests_evaluations_and_trainings_apart(session, tmp_path):
+    """The smaller drop may be of training returns alone; each is that of the gate's table."""
     planned = plan(SELECTION, tmp_path, 2)
     for tests, minutes in ((1.0, "less than a minute"), (60.0, "1 minute"), (300.0, "5 minutes")):
         first = plan_text.describe_plan_briefly(planned, 1, tests)[0]
         assert re.search(rf" with one process: {minutes} for tests, \d+ minutes for tra", first)
-
-
-def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
-    """The smaller drop may be one of training returns alone; each is that of the gate's table."""
     planned = plan(SELECTION, tmp_path, 2)
     (gate,) = [gate for gate in planned.gates if gate.chosen]
     either, alone = planned.detects["sb3"]["ppo"]

@@ -16,22 +16,21 @@ import pytest
 from rlregress.check import baseline_runs, cell_selection, published
 from rlregress.check.cell_selection import Selection
 from rlregress.check.judging import build_band_samples, train_and_judge_session
+from rlregress.check.machines import describe_other_machines
+from rlregress.check.session import Session
 from rlregress.errors import UserError
 from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
+from rlregress.report import markdown_page
+from rlregress.report.html import check_page
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 
+from ..training.test_records import content
 from .stored import copy_baselines, edited_baseline, with_critics
-from .working import (
-    SessionEnded,
-    open_stored,
-    plan,
-    run_whole_session,
-    with_three_runs,
-    work,
-)  # fmt: skip
+from .test_outcome import result_of
+from .working import SessionEnded, open_stored, plan, run_whole_session, with_three_runs, work
 
 
 def test_a_decided_cell_starts_no_run_more(stored_selection, trained, tmp_path):
@@ -81,8 +80,10 @@ def test_ended_at_any_moment_and_started_again_it_says_the_same(
     assert set(once.values()) == {1}
 
 
-def test_a_number_of_seeds_or_fixed_is_one_look(stored_selection, tmp_path):
-    """``--seeds 3`` trains three runs of each cell, ``--single-look`` as many as the budget."""
+def test_a_number_of_seeds_or_too_few_stored_runs_are_one_look(
+    stored_selection, tmp_path, monkeypatch
+):
+    """``--single-look`` trains as many as the budget; too few stored runs are named."""
     smoke = Selection("smoke", environments=["InvertedPendulum-v4"])
     assert SEQUENTIAL_LOOKS.run_counts == (3, 6, 12)
     for selection, options, seeds in (
@@ -90,10 +91,6 @@ def test_a_number_of_seeds_or_fixed_is_one_look(stored_selection, tmp_path):
         (stored_selection, {"one_look": True}, (5,)), (smoke, {}, (1,)),
     ):  # fmt: skip
         assert open_stored(selection, tmp_path, **options).looks.run_counts == seeds
-
-
-def test_too_few_stored_runs_are_judged_at_one_look(stored_selection, tmp_path, monkeypatch):
-    """A session whose cells have too few stored runs has one look, and says why."""
     monkeypatch.setattr("rlregress.check.session.MIN_STORED", 100)
     session = open_stored(stored_selection, tmp_path)
     assert session.looks.run_counts == (5,)
@@ -229,3 +226,35 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
     assert set(session.list_names_to_judge()) == set(verdicts)
     judged = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
     assert all(verdict.verdict == "inconclusive" for verdict in judged)
+
+
+def test_runs_of_another_class_of_machine_are_reported(tmp_path):
+    """Another processor or instruction set is; an equal or unknown one, or a crash, is not."""
+    (stored,) = [
+        item
+        for item in baseline_runs.load_all_baselines()
+        if item.cell.id == "sb3-ppo-Hopper-v4-short"
+    ]
+    session = Session(Selection("short", cells=stored.cell.id), 4, str(tmp_path))
+    stored_platform = dict(stored.platform)
+    assert "instructions" not in stored_platform
+    same = stored_platform | {"instructions": "AVX2"}
+    platforms = [same, same | {"cpu": "Other"}, same | {"cpu": "Other"}, {}]
+    for job, platform in zip(session.list_jobs_of_cell(stored.cell), platforms, strict=True):
+        session.store.locate_record(job).parent.mkdir(exist_ok=True)
+        session.store.put_record_of_attempt(job, {**content(job), "platform": platform}, "one")
+    [note] = describe_other_machines(session)
+    assert note.startswith("2 new runs come from another class of machine (Other, Python ")
+    other_baseline = replace(stored, platform=stored_platform | {"instructions": "AVX512"})
+    session.stored = {stored.cell: other_baseline}
+    first_note, second_note = describe_other_machines(session)
+    assert first_note.startswith("1 new runs come from another class of machine (AMD")
+    assert "AVX2" in first_note
+    assert "AVX512" in first_note
+    assert second_note.startswith("2 new runs")
+    assert (
+        f"({stored_platform['cpu']}, Python {stored_platform['python']}, "
+        f"threads: {stored_platform['torch_threads']}); confirm" in note
+    )
+    page = check_page.make_page_of_check(result_of([], notes=[note]))
+    assert f"\nNote: {note}.\n" in markdown_page.format_page_as_markdown(page)

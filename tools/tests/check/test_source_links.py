@@ -30,14 +30,10 @@ def installed(folder: Path, version: str = "9.1.0", direct: str = "") -> Path:
 
 
 def test_a_file_of_a_release_is_linked_to_its_tag(tmp_path):
-    """The installed one, and one in a folder of its own such as those of an upgrade."""
+    """An edited file and a copy without metadata are not linked."""
     path = Path(gymnasium.__file__).with_name("core.py")
     assert source_links.find_source_url(path, FILE) == f"{AT_TAG}{gymnasium.__version__}/{FILE}"
     assert source_links.find_source_url(installed(tmp_path), FILE) == f"{AT_TAG}9.1.0/{FILE}"
-
-
-def test_a_file_that_was_edited_is_not_linked(tmp_path):
-    """Neither an edited file nor a copy without metadata is linked."""
     path = installed(tmp_path / "edited")
     path.write_text("x = 2\n")
     assert source_links.find_source_url(path, FILE) == ""

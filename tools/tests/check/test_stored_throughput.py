@@ -101,7 +101,7 @@ def test_floor(benchmark, pytestconfig):
 
 
 def test_a_file_of_pytest_benchmark_is_read_again(name, folder, session):
-    """Processes and versions are read again; the benchmark's time is the cost in floors."""
+    """The time is the cost in floors; a recording that fails keeps the stored file."""
     session(SHORT)
     stored_throughput.record_throughput(name, 2)
     measurements = stored_throughput.load_stored_throughput(name)["short"]
@@ -112,10 +112,6 @@ def test_a_file_of_pytest_benchmark_is_read_again(name, folder, session):
     ]
     assert measured["stats"]["data"] == [4.0, 5.0]
     assert not [*folder.glob(".new-*")]
-
-
-def test_a_failed_recording_keeps_the_stored_file(name, folder, session):
-    """The failure is one sentence, and the stored file is unchanged."""
     before = write_file(name).read_text()
     session(SHORT.replace('"0"', '"1"'))
     with pytest.raises(UserError, match=f"throughput of {name} could not be measured; see above"):

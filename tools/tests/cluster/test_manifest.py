@@ -40,7 +40,7 @@ def test_runs_are_listed_longest_first(written):
 
 
 def test_the_same_runs_are_the_same_file(written, tmp_path):
-    """A list that is written again is not changed; another list has another name."""
+    """Another list has another name; a store keeps a copy, which tasks find."""
     before = written.path.stat()
     rewritten = manifest.write_manifest_of_jobs(RUNS, written.path.parent)
     assert rewritten.path == written.path
@@ -49,10 +49,6 @@ def test_the_same_runs_are_the_same_file(written, tmp_path):
         manifest.write_manifest_of_jobs([(job(0), 1.0)], written.path.parent).path != written.path
     )
     assert len(list(written.path.parent.iterdir())) == 2
-
-
-def test_a_store_keeps_its_own_copy(written, tmp_path):
-    """Tasks find the copy in the store after the first file is gone."""
     store = Store(tmp_path / "runs")
     copy = run_selection.copy_manifest_to_store(written, store)
     assert copy.path.parent == tmp_path / "runs" / "manifests"
@@ -116,12 +112,19 @@ def test_fields_beside_a_job_are_validated(tmp_path, name, value):
 
 
 def test_a_job_that_is_none_is_not_done(tmp_path):
-    """Names that lead elsewhere, in one sentence; ``test_data_contracts`` tries other values."""
+    """Names that lead elsewhere, the last of two keys; others: ``test_data_contracts``."""
     content = job(0).convert_to_plain_data() | {"key": job(0).key}
     content["cell"]["framework"] = "../x"
     glance = {"run": job(0).name, "group": "some-ppo", "seconds": 1.0}
     forged_manifest = forge(tmp_path / "forged.jsonl", json.dumps({**glance, "job": content}))
     with pytest.raises(UserError, match="is damaged: line 0: .*; expected a file that"):
+        forged_manifest.read_job_at(0)
+    content = json.dumps(job(1).convert_to_plain_data() | {"key": job(1).key})
+    glance = f'"run": "{job(0).name}", "group": "{job(0).cell.group}", "seconds": 1.0'
+    line = f'{{{glance}, "job": {content}, "run": "{job(1).name}"}}'
+    forged_manifest = forge(tmp_path / "x.jsonl", line)
+    assert [run.name for run in forged_manifest.iterate_runs()] == [job(0).name]
+    with pytest.raises(UserError, match="line 0: it does not match its key"):
         forged_manifest.read_job_at(0)
 
 
@@ -193,14 +196,3 @@ def test_a_folder_that_leads_out_of_the_store_is_not_written_to(written, tmp_pat
         with pytest.raises(UserError, match=text):
             call()
     assert list(outside.iterdir()) == []
-
-
-def test_a_line_with_two_run_names_is_refused(tmp_path):
-    """JSON takes the last of two keys, and a glance sees the first."""
-    content = json.dumps(job(1).convert_to_plain_data() | {"key": job(1).key})
-    glance = f'"run": "{job(0).name}", "group": "{job(0).cell.group}", "seconds": 1.0'
-    line = f'{{{glance}, "job": {content}, "run": "{job(1).name}"}}'
-    forged_manifest = forge(tmp_path / "x.jsonl", line)
-    assert [run.name for run in forged_manifest.iterate_runs()] == [job(0).name]
-    with pytest.raises(UserError, match="line 0: it does not match its key"):
-        forged_manifest.read_job_at(0)

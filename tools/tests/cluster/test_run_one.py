@@ -180,17 +180,13 @@ def do(store):
     return words
 
 
-def test_a_run_that_another_attempt_does_is_left_to_it(store, command, do):
-    """Exit code 75, in one sentence, at once."""
+def test_a_run_that_is_another_attempts_or_of_other_versions_is_not_done(store, command, do):
+    """Exit code 75 at once, or a node says what else is installed; no record is left."""
     (job,) = jobs([0])
     with store.claim_run(job):
         code, text, _ = command(*do(job))
     assert code == 75
     assert "is being done by another attempt; start" in text
-
-
-def test_a_run_of_other_versions_is_not_done(store, command, do):
-    """A node where something else is installed says what, and leaves no record."""
     (job,) = jobs([0])
     changed_job = replace(job, versions={**job.versions, "numpy": "1.0"})
     code, _, error = command(*do(changed_job))

@@ -75,7 +75,7 @@ def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot, monkeypatc
 
 
 def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
-    """The limits come from the longest run and the largest record, and say so."""
+    """Else memory is that of stored throughput; unmeasured limits are those of the site."""
     run_list = write_listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0})
     for seed in (0, 2):
         measured = {"time": {"wall_seconds": 1200.0}, "memory": {"peak_mib": 1000.0}}
@@ -94,10 +94,6 @@ def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
         "memory: the site's, because no run of it is recorded",
     ]
     assert run_list.size == 3
-
-
-def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
-    """Unmeasured limits are those of the site."""
     framework, algorithm = next(iter(stored_throughput.load_all_throughput()))
     cell = type(job().cell)(framework, algorithm, "Ring-v0", framework, "smoke")
     run_list = manifest.write_manifest_of_jobs([(job(cell=cell), 0.0)], tmp_path / "manifests")

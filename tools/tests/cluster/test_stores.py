@@ -126,40 +126,10 @@ def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
     )
 
 
-def test_a_status_reckons_the_time_left(store):
-    """The estimate uses the remaining runs, the progress of running ones, and their speed here."""
+def test_a_sound_store_has_a_time_left_and_is_verified(store):
+    """By remaining runs, their progress and speed; what has no record is counted."""
     # 200 s where 100 are expected; 5 runs of 0 %, one of 50 and one of 25, two at a time
     assert survey(store).seconds_left == pytest.approx(200 * (5 + 0.5 + 0.75) / 2)
-
-
-def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
-    """Many at a time do not make one run shorter."""
-    new_store = Store(tmp_path)
-    jobs = [(job(0), 1000.0), (job(1), 10.0)]
-    run_list = manifest.write_manifest_of_jobs(jobs, new_store.folder / "manifests")
-    for seed in (0, 1):
-        attempt(new_store, seed)
-    assert store_status.survey_store(new_store, [run_list]).seconds_left == 1000.0
-
-
-def test_without_a_running_run_no_time_is_known(tmp_path):
-    """The status says that nothing is running."""
-    new_store = Store(tmp_path)
-    result = store_status.survey_store(new_store, [write_list(new_store, 1)])
-    assert result.seconds_left is None
-    text = cluster_text.format_store_status(result, {}, "it is away")
-    assert "nothing is running: launch again to do the remaining runs" in text
-    assert "Slurm did not answer: it is away" in text
-
-
-def test_a_status_is_one_screen(store, snapshot):
-    """The page has a table, the time left, and stuck, stopped, failed and running runs."""
-    lines = cluster_text.format_store_status(survey(store), {("PENDING", "Resources"): 3}, "")
-    snapshot("status.txt", "\n".join([*lines, ""]))
-
-
-def test_a_sound_store_is_verified(store):
-    """Every record is read; of the manifest it is said how many runs have none."""
     (path,) = (store.folder / "manifests").glob("*")
     result = audit.audit_store(store, manifest.Manifest(path))
     assert (result.records, result.failed, result.missing) == (3, 1, 7)
@@ -168,6 +138,28 @@ def test_a_sound_store_is_verified(store):
         "3 records are intact, 1 of them of failed runs; problems: none",
         "7 of the manifest's runs without a record",
     ]
+
+
+def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
+    """Many at a time do not make one shorter; without a running one no time is known."""
+    new_store = Store(tmp_path)
+    result = store_status.survey_store(new_store, [write_list(new_store, 1)])
+    assert result.seconds_left is None
+    text = cluster_text.format_store_status(result, {}, "it is away")
+    assert "nothing is running: launch again to do the remaining runs" in text
+    assert "Slurm did not answer: it is away" in text
+    new_store = Store(tmp_path)
+    jobs = [(job(0), 1000.0), (job(1), 10.0)]
+    run_list = manifest.write_manifest_of_jobs(jobs, new_store.folder / "manifests")
+    for seed in (0, 1):
+        attempt(new_store, seed)
+    assert store_status.survey_store(new_store, [run_list]).seconds_left == 1000.0
+
+
+def test_a_status_is_one_screen(store, snapshot):
+    """The page has a table, the time left, and stuck, stopped, failed and running runs."""
+    lines = cluster_text.format_store_status(survey(store), {("PENDING", "Resources"): 3}, "")
+    snapshot("status.txt", "\n".join([*lines, ""]))
 
 
 def _seal(store: Store, **changes) -> None:

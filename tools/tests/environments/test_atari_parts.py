@@ -31,9 +31,10 @@ def test_scenes_of_a_bare_game_show_that_nothing_is_there():
     assert list(atari_play.play_rewards(bare(AtariGame()), {"rewards": [-2.5, 7.0]})) == [-2.5, 7.0]
 
 
-def test_a_stack_that_is_too_short_is_filled_up():
-    """Colours in front of a stack of three frames are -1, never those of frames."""
+def test_stacks_are_filled_up_and_shared_parameters_known():
+    """A short stack is filled up; shared is what both gradients reach."""
     assert list(atari_play.play_stacked_frames(bare(AtariGame()))[:4]) == [-1, 10, 10, 10]
+    assert list(atari_vision.count_parameters_by_output(network(torch.nn.ReLU()))) == [34, 38, 19]
 
 
 def network(last: torch.nn.Module) -> Vision:
@@ -60,8 +61,3 @@ def test_activations_are_read_from_the_running_network(last, least):
     assert list(activations[-2:]) == [5.0, -2.0]
     after = list(vision.module.parameters())
     assert all(torch.equal(first, second) for first, second in zip(before, after, strict=True))
-
-
-def test_shared_parameters_are_those_that_both_gradients_reach():
-    """34 parameters of the hidden layer are shared, 38 and 19 are of one head."""
-    assert list(atari_vision.count_parameters_by_output(network(torch.nn.ReLU()))) == [34, 38, 19]

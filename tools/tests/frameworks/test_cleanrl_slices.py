@@ -102,35 +102,22 @@ GIVEN = {"args": SimpleNamespace(halve=True), "sampled": torch.tensor([1.0, 5.0]
 
 
 def test_a_quantity_comes_from_the_statements_that_it_needs(toy):
-    """Names that are not given come from the script itself, imports and constants included."""
+    """Branches are the script's; tests around it and settings of modules are not evaluated."""
     found = run_slice_up_to_anchor(toy.find_statement_binding("loss", "loss"), GIVEN)
     assert found.get_number("loss") == pytest.approx(0.5 * (4.0 + 4.0) / 2)
     assert "writer" not in found
     assert "total" not in found
-
-
-def test_a_name_bound_in_both_branches_is_decided_by_the_script(toy):
-    """The whole ``if`` is the anchor, and its test is evaluated."""
-
     whole = SimpleNamespace(halve=False)
     found = run_slice_up_to_anchor(
         toy.find_statement_binding("loss", "loss"), {**GIVEN, "args": whole}
     )
     assert found.get_number("loss") == pytest.approx(4.0)
     assert found.guards == ("step > args.start",)
-
-
-def test_tests_around_a_quantity_are_recorded_and_not_evaluated(toy):
-    """A guard that would be false does not hide the statement; the reader is told of it."""
     never = {**GIVEN, "args": SimpleNamespace(start=10**9)}
     found = run_slice_up_to_anchor(toy.find_statement_binding("target", "target"), never)
     assert found.guards == ("step > args.start",)
     assert found.get_vector("target").tolist() == [2.0, 10.0]
     assert not found["target"].requires_grad
-
-
-def test_settings_of_imported_modules_are_not_made(toy):
-    """A slice through ``torch`` leaves the switches of torch alone."""
     before = torch.backends.cudnn.benchmark
     run_slice_up_to_anchor(toy.find_statement_binding("loss", "loss"), GIVEN)
     assert torch.backends.cudnn.benchmark == before
@@ -150,8 +137,8 @@ def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, 
     assert judgement.unprobed == (fixture == "toy")
 
 
-def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
-    """The same sentence as where a statement is looked for, and no bare error of Python."""
+def test_a_name_that_is_not_bound_or_read_is_a_lost_anchor(toy):
+    """What nothing binds is named, and an error names the line of the script."""
     run_of_toy = ScriptRun(toy.path, {"weight": 1.0})
     for query in (
         lambda: run_of_toy["weigth"],
@@ -162,15 +149,19 @@ def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
             query()
     with pytest.raises(AnchorLost, match="the run has not bound total"):
         run_of_toy["total"]
-
-
-def test_a_stand_in_that_the_statements_do_not_read_is_a_lost_anchor(toy):
-    """They would use a part of their own, and a number would come out that says nothing."""
     place, zero = toy.find_statement_binding("loss", "loss"), torch.zeros(1)
     found = run_slice_up_to_anchor(place, {**GIVEN, "weight": zero}, used=("weight",))
     assert found.get_number("loss") == pytest.approx(0.5 * (1.0 + 25.0) / 2)
     with pytest.raises(AnchorLost, match="loss: nothing is assigned to weigth; nearest .*weight"):
         run_slice_up_to_anchor(place, {**GIVEN, "weigth": zero}, used=("weigth",))
+    with pytest.raises(SliceUnbound, match=r"loss: line \d+ needs args, sampled, which nothing"):
+        run_slice_up_to_anchor(toy.find_statement_binding("loss", "loss"), {})
+    line = TOY.splitlines().index("            errors = sampled - weight") + 1
+    with pytest.raises(SliceFailed, match=f"loss: TypeError at line {line}: ") as caught:
+        run_slice_up_to_anchor(
+            toy.find_statement_binding("loss", "loss"), {**GIVEN, "sampled": "text"}
+        )
+    assert isinstance(caught.value, Unprobed)
 
 
 def test_only_the_policy_loss_that_is_not_there_is_the_error_of_logging(toy, monkeypatch):
@@ -211,22 +202,6 @@ def test_a_name_bound_in_and_before_a_loop_is_ambiguous(tmp_path):
     for which, alpha in (("first", 1), ("last", 2)):
         place = script.find_statement_binding("temperature", "alpha", which=which)
         assert run_slice_up_to_anchor(place, {})["alpha"] == alpha
-
-
-def test_a_name_that_nothing_binds_is_named(toy):
-    """Neither given nor bound above the place: the slice says which."""
-    with pytest.raises(SliceUnbound, match=r"loss: line \d+ needs args, sampled, which nothing"):
-        run_slice_up_to_anchor(toy.find_statement_binding("loss", "loss"), {})
-
-
-def test_an_error_within_a_slice_names_the_line_of_the_script(toy):
-    """What the statements raise is reported with the script, the quantity and the line."""
-    line = TOY.splitlines().index("            errors = sampled - weight") + 1
-    with pytest.raises(SliceFailed, match=f"loss: TypeError at line {line}: ") as caught:
-        run_slice_up_to_anchor(
-            toy.find_statement_binding("loss", "loss"), {**GIVEN, "sampled": "text"}
-        )
-    assert isinstance(caught.value, Unprobed)
 
 
 def test_defaults_are_read_from_calls_that_add_arguments(tmp_path):

@@ -7,8 +7,10 @@ import time
 import types
 
 import pytest
+import torch
 
 from rlregress import frameworks
+from rlregress.frameworks.skrl.recurrent_layers import Memory, RecurrentLayers
 from rlregress.inside import events
 from rlregress.inside.recorder import Recorder
 from rlregress.probing import option_trainings
@@ -115,7 +117,7 @@ def test_an_option_of_one_version_changes_no_other_training(other, added, differ
 
 
 def test_a_version_that_lacks_all_trainings_does_not_offer_them():
-    """It is reported as gone, or as new, and never as the same."""
+    """One without truncations gives one flag."""
 
     def lacking(make_env, seed):
         raise Unsupported("this version has no Shift")
@@ -123,6 +125,13 @@ def test_a_version_that_lacks_all_trainings_does_not_offer_them():
     runs = OptionTrainings({"shift": lacking}, ["shifting"])(Ends, 0)
     with pytest.raises(Unsupported, match="none of these trainings"):
         Recorder(events.Places([])).record_runs_as_results(runs)
+    layers = RecurrentLayers(2, Memory("gru", steps=4, environments=3)).train()
+    rows, ends = torch.randn(12, 2), torch.zeros(12, 1, dtype=torch.bool)
+    ends[1] = ends[6] = True
+    inputs = {"rnn": [torch.zeros(2, 12, 6)], "terminated": ends}
+    alone, _ = layers(rows, inputs)
+    beside, _ = layers(rows, {**inputs, "truncated": torch.zeros_like(ends)})
+    torch.testing.assert_close(alone, beside)
 
 
 ENTRIES = [

@@ -51,8 +51,8 @@ def test_a_name_is_found_where_an_older_version_has_it(monkeypatch):
     monkeypatch.delitem(vars(api), "OldBox")
 
 
-def test_a_probe_that_meets_what_is_not_offered_is_not_asked():
-    """What the installed version does not have is no failure of a probe."""
+def test_keywords_are_given_as_the_version_takes_them():
+    """A probe that meets what is not offered is not asked."""
 
     def probe(inputs):
         raise Unsupported("there is none")
@@ -60,10 +60,6 @@ def test_a_probe_that_meets_what_is_not_offered_is_not_asked():
     with pytest.raises(Unprobed, match="there is none") as caught:
         make_quiet_probe(probe)({})
     assert not caught.value.known
-
-
-def test_keywords_are_given_as_the_version_takes_them():
-    """Under its old name; one that it lacks is not offered, unless it only keeps from logging."""
     loss = compat.call_with_newest_keywords(Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25)
     assert (loss.actor, loss.entropy_coef, loss.critic_coef) == ("actor", 0.5, 0.25)
     assert compat.read_attribute(loss, "entropy_coeff") == 0.5

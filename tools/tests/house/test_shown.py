@@ -1,9 +1,11 @@
-"""What the pages show: commands are real, outputs are theirs, links lead somewhere."""
+"""What the pages show and commands end in is real: commands, outputs, findings, links."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,6 +19,9 @@ import pytest
 from rlregress import suite
 from rlregress.faults import fault_tables, injection
 from rlregress.model.fault_results import DETAILS
+from rlregress.report import next_steps as after
+from rlregress_power.cli import histories
+from rlregress_studies.cli import claims, rank
 
 from . import page_contents
 from .command_lines import why_not_understood
@@ -70,9 +75,23 @@ def test_a_command_that_is_none_is_found(pytestconfig, line, tmp_path):
     assert why
 
 
-def test_every_command_that_is_run_is_shown():
-    """No entry of shown.toml is left over."""
+FOLDER = Path(__file__).parents[3] / "docs" / "findings"
+SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
+
+
+def test_every_page_script_and_command_is_reached():
+    """From the README by links; no entry of shown.toml and no script of a finding is left over."""
     assert set(RUN) - set(TEXTS) == set()
+    page = (FOLDER.parent / "findings.md").read_text()
+    assert sorted(re.findall(r"\(findings/(\w+\.py)\)", page)) == SCRIPTS
+    matches, new = set(), [suite.find_suite_root() / "README.md"]
+    while new:
+        page = new.pop()
+        matches.add(page)
+        names = [target.partition("#")[0] for _, target in page_contents.links(page)]
+        executed = {(page.parent / name).resolve() for name in names if name.endswith(".md")}
+        new += sorted(executed - matches - set(new))
+    assert [page.name for page in PAGES if page.resolve() not in matches] == []
 
 
 def test_every_output_is_compared_or_says_why_not():
@@ -182,13 +201,68 @@ def test_links_lead_somewhere(page):
     assert page_contents.dead_links(page) == []
 
 
-def test_every_page_is_reached():
-    """From the README, by links, a reader comes to every page."""
-    matches, new = set(), [suite.find_suite_root() / "README.md"]
-    while new:
-        page = new.pop()
-        matches.add(page)
-        names = [target.partition("#")[0] for _, target in page_contents.links(page)]
-        executed = {(page.parent / name).resolve() for name in names if name.endswith(".md")}
-        new += sorted(executed - matches - set(new))
-    assert [page.name for page in PAGES if page.resolve() not in matches] == []
+#: how the name of a script begins -> what has to be installed
+PACKAGES = {"contrib": "sb3_contrib", "rsl_rl": "rsl_rl", "skrl": "skrl"}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_shows_what_it_is_about(script, tmp_path):
+    """It ends with what was expected and found; one that passes is off the page."""
+    (package,) = [module for start, module in PACKAGES.items() if script.startswith(start)]
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    ran = subprocess.run(
+        [sys.executable, FOLDER / script],
+        capture_output=True, text=True, timeout=300, cwd=tmp_path,
+    )  # fmt: skip
+    assert not any(tmp_path.iterdir()), "it leaves files"
+    assert ran.returncode == 1, f"mended: the entry of {script} can go"
+    assert re.search(r"(?m)^AssertionError: expected .+ found", ran.stderr), ran.stderr
+
+
+RUNS = Path("runs")
+STEPS = [
+    after.suggest_after_probe(["sac.critic_loss.scale sb3 library"]),
+    after.suggest_after_probe([]),
+    after.suggest_after_trace(RUNS / "a.trace", repeats=True),
+    after.suggest_after_diff(diverged=True),
+    after.suggest_after_golden_file(RUNS / "a.golden", "train.py", repeats=True),
+    after.suggest_after_launch(RUNS),
+    after.suggest_after_verify(RUNS, has_wrong=False, has_damaged=True, has_missing=False),
+    after.suggest_after_verify(RUNS, has_wrong=False, has_damaged=False, has_missing=False),
+    claims.suggest_after_claims(["one"]),
+    rank.suggest_after_study(),
+    histories.suggest_after_histories(["sb3"]),
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_command_of_a_step_is_understood(step, pytestconfig):
+    """Options and names of a step are the program's own."""
+    _, colon, line = step.partition(": ")
+    line = line.partition(", and ")[0]
+    assert colon
+    assert why_not_understood(Command("", 0, line, in_text=False), pytestconfig) == ""
+
+
+@pytest.mark.parametrize("name", ["my runs", "it's"])
+def test_a_path_in_a_command_is_one_word_of_it(name):
+    """Whoever copies it, copies it into a shell."""
+    path = Path(name)
+    for step in (
+        after.suggest_after_trace(path, repeats=True),
+        after.suggest_after_launch(path),
+        after.suggest_after_verify(path, has_wrong=False, has_damaged=False, has_missing=False),
+    ):
+        assert name in shlex.split(step.partition(": ")[2])
+
+
+def test_a_command_ends_in_its_next_step(command, monkeypatch, tmp_path):
+    """In the last line that it prints."""
+    monkeypatch.chdir(tmp_path)
+    ended, printed, _ = command("runs", "status", "--verify", "--store", ".")
+    assert ended == 0
+    assert printed.splitlines()[-1] == (
+        f"next: Judge by these runs: rlregress check --fresh-seeds --store {tmp_path}"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from rlregress import frameworks
@@ -10,6 +12,7 @@ from rlregress.catalogue.judge import judge_observation
 from rlregress.faults import fault_tables
 from rlregress.formulas import schedules
 from rlregress.measurements import ddpg, dqn, ppo, ppo_loop, recurrent, sac, td3, trpo
+from rlregress.measurements.loss_minimum import find_argmin_of_loss
 from rlregress.measurements.recurrent import Record
 from rlregress.model.fault_results import DETAILS
 
@@ -38,18 +41,14 @@ def map_shown_variants() -> dict[str, set[str]]:
     return shown
 
 
-def test_every_measurement_is_shown_several_variants():
-    """By frameworks and their faults; the schedule of the entropy is shown below."""
+def test_every_detail_of_a_family_has_a_measurement():
+    """Each is shown several variants."""
     shown = map_shown_variants()
     shown["ppo.entropy.schedule"].add("by_rollout")
     measured = [id for table in TABLES for id in table.MEASUREMENTS]
     # whose measurements each framework names with its probes
     measured += [id for id in shown if id.partition(".")[0] in ("qrdqn", "recurrent", "tqc")]
     assert [id for id in measured if len(shown[id]) < 2] == []
-
-
-def test_every_detail_of_a_family_has_a_measurement():
-    """But for those that are asked by a probe of each framework."""
     measured = {id for table in TABLES for id in table.MEASUREMENTS}
     for name, by_probes in FAMILIES.items():
         details = {detail.id for detail in registry.list_details_of_family(name)}
@@ -70,17 +69,20 @@ def test_an_entropy_coefficient_that_falls_is_told_from_one_that_stays():
     assert judge_observation(detail, observed).variant == "by_rollout"
 
 
-def test_agents_that_differ_have_no_variant():
-    """A probe of two agents that do not do the same finds no known variant."""
+def test_what_is_no_answer():
+    """Agents that differ, an update of two steps, and a straight line without a lowest place."""
     detail = registry.get_detail("recurrent.rollout")
     expected = detail.compute_expected_vectors()
     agents = expected["reset_at_ends"], expected["never_reset"]
     probe = recurrent.make_probe_averaged_over_agents(lambda agent, inputs: agent, *agents)
     assert judge_observation(detail, probe({})).variant is None
-
-
-def test_an_update_of_two_steps_is_no_answer():
-    """A loss cannot be read where the optimiser steps twice."""
     inputs = registry.get_detail("recurrent.padding").copy_inputs()
     with pytest.raises(RuntimeError, match="expected one step of the optimiser, found 2"):
         recurrent.measure_step_counts_of_means(lambda _: Record(losses=[1.0, 1.0]), inputs)
+    assert math.isnan(find_argmin_of_loss(lambda q: abs(q - 0.6)))
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+def test_the_target_of_a_squared_error(factor):
+    """Whatever the factor before it."""
+    assert find_argmin_of_loss(lambda q: factor * (q - 0.6) ** 2) == pytest.approx(0.6)

@@ -167,10 +167,21 @@ VERDICTS = {
 
 
 def test_a_list_comes_to_the_worst_of_its_entries():
-    """Each state has its verdict and its exit code."""
+    """Coverage can be moved; a package that nothing executed cannot be judged."""
     for case, (states, *expected) in VERDICTS.items():
         judgement = judge_entries_of_upgrade([entry(state) for state in states])
         assert [judgement.verdict, judgement.exit_code] == expected, case
+    entries = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
+    for share, code in ((0.0, 0), (0.33, 0), (0.34, 2)):
+        assert judge_entries_of_upgrade(entries, min_coverage=share).exit_code == code
+    assert judge_entries_of_upgrade(entries).coverage == model.Coverage(checked=1, all=3, ran=1)
+    text = "Not enough for exit code 0: 33% of the changed pieces were executed and compared, less"
+    assert text in judge_entries_of_upgrade(entries).headline
+    assert text not in judge_entries_of_upgrade(entries, min_coverage=0.0).headline
+    entries = [entry(model.SAME), Entry(kind=model.FUNCTION, name="x", package="contrib")]
+    judgement = judge_entries_of_upgrade(entries, min_coverage=0.0)
+    assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
+    assert "Packages of which no change was compared: contrib" in judgement.headline
 
 
 @pytest.mark.parametrize(
@@ -190,17 +201,6 @@ def test_the_threshold_of_failing_can_be_moved(fail_on, codes):
     assert [judgement.verdict for judgement in judgements] == verdicts
 
 
-def test_the_least_coverage_can_be_moved():
-    """A partial check below it fails; entries without effect do not count."""
-    entries = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
-    for share, code in ((0.0, 0), (0.33, 0), (0.34, 2)):
-        assert judge_entries_of_upgrade(entries, min_coverage=share).exit_code == code
-    assert judge_entries_of_upgrade(entries).coverage == model.Coverage(checked=1, all=3, ran=1)
-    text = "Not enough for exit code 0: 33% of the changed pieces were executed and compared, less"
-    assert text in judge_entries_of_upgrade(entries).headline
-    assert text not in judge_entries_of_upgrade(entries, min_coverage=0.0).headline
-
-
 @pytest.mark.parametrize("kind", [model.TRAINING, model.SCRIPT])
 def test_where_no_training_was_compared_nothing_can_be_judged(kind):
     """One compared training is enough to judge."""
@@ -214,16 +214,8 @@ def test_where_no_training_was_compared_nothing_can_be_judged(kind):
         assert judge_entries_of_upgrade([entry(model.DIFFERS), uncompared]).verdict == model.CHANGED
 
 
-def test_a_package_that_nothing_executed_cannot_be_judged():
-    """Executed code of another package does not count."""
-    entries = [entry(model.SAME), Entry(kind=model.FUNCTION, name="x", package="contrib")]
-    judgement = judge_entries_of_upgrade(entries, min_coverage=0.0)
-    assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
-    assert "Packages of which no change was compared: contrib" in judgement.headline
-
-
 def test_a_headline_counts_executed_pieces_and_names_the_others():
-    """A headline has the executed share, unexecuted pieces and removed names."""
+    """One that was executed in part counts by its share."""
     entries = [
         entry(model.SAME),
         Entry(kind=model.FUNCTION, name="framework/a.py A.f", package="framework"),
@@ -241,10 +233,6 @@ def test_a_headline_counts_executed_pieces_and_names_the_others():
         "changed: Removed or incompatible: logger.read_csv. No longer installed: pandas, dateutil. "
         "1 of 2 changed pieces ran. Never executed: A.f."
     )
-
-
-def test_a_piece_executed_in_part_counts_by_its_share():
-    """It is neither unchanged nor never executed, and too little of it is not enough for exit 0."""
     for share, code in ((0.4, 2), (0.5, 0)):
         judgement = judge_entries_of_upgrade([entry(model.IN_PART, share=share)])
         assert (judgement.verdict, judgement.exit_code) == (model.PARTLY, code)
@@ -307,7 +295,7 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
 
 
 def test_the_headline_names_the_culprit_behind_the_trainings():
-    """Whose change moves them, before what else differs."""
+    """Trainings with the same numbers are told from those that differ."""
     training = Entry(kind=model.TRAINING, name="dqn", state=model.DIFFERS)
     culprit = Entry(kind=model.FUNCTION, name="f.py DQN._build", state=model.DIFFERS, by=("dqn",),
                     culprit=True)  # fmt: skip
@@ -316,10 +304,6 @@ def test_the_headline_names_the_culprit_behind_the_trainings():
     assert judge_entries_of_upgrade([called, training, culprit]).headline == (
         "changed: Differ: dqn. Culprit: DQN._build. Differ when called: Actor."
     )
-
-
-def test_trainings_with_the_same_numbers_are_told_from_those_that_differ():
-    """A file that differs is no other training; those with the same difference are one line."""
     written = f"{model.WRITES_OTHERWISE}: model.zip, high: 10 -> 11"
     fields = {"kind": model.TRAINING, "state": model.DIFFERS}
     other = Entry(name="dqn", **fields)
@@ -340,8 +324,8 @@ def test_an_entry_is_of_a_known_kind_and_in_a_known_state(fields):
         Entry(**{"kind": model.FUNCTION, "name": "x", **fields})
 
 
-def test_an_accepted_entry_is_silent_and_stays():
-    """It is accepted by its content: another content has another key."""
+def test_accepted_entries_and_returns_decide():
+    """An accepted entry is silent and stays; returns decide about a difference."""
     by_name = entry(model.DIFFERS, content="a -> b")
     (accepted,) = model.mark_accepted_entries([by_name], {by_name.key: "reviewed"})
     assert (accepted.accepted, accepted.affects_verdict) == ("reviewed", False)
@@ -349,10 +333,6 @@ def test_an_accepted_entry_is_silent_and_stays():
     assert (judgement.verdict, judgement.exit_code) == (model.AS_DOCUMENTED, 0)
     further = entry(model.DIFFERS, content="a -> c")
     assert model.mark_accepted_entries([further], {by_name.key: "reviewed"}) == [further]
-
-
-def test_the_verdict_on_returns_decides_about_a_difference():
-    """The verdict on returns decides; violated documentation is a regression."""
     for standing_verdict, verdict in (
         ("holds", "holds"), ("improved", "improved"), (model.DOCUMENTED, model.AS_DOCUMENTED),
         (model.VIOLATED, "regressed"), ("", model.CHANGED), ("not documented", model.CHANGED),

@@ -84,9 +84,20 @@ def _load(adapter, family):
     return probes
 
 
-def test_a_probe_that_needs_nothing_absent_answers(adapter):
-    """A name that cannot be imported does not keep the probes beside it from being asked."""
+def test_only_what_needs_something_absent_does_not_answer(adapter):
+    """A module that can do without decides itself; only adapters are imported leniently."""
     assert _load(adapter, "losses")["a.kept"]({}) == 1.0
+    # something absent beside it makes all of the package be imported anew, leniently
+    with families.import_absent_for_missing_names(adapter):
+        assert _load(adapter, "careful")["b.made"]({}) == 1.0
+    with families.import_absent_for_missing_names(adapter), pytest.raises(ImportError):
+        exec("from os import nothing_of_that_name", {"__name__": f"{adapter}_framework"})
+    gone = families.Absent("some.thing", ImportError("lost"))
+    assert families.is_absent_name(gone)
+    assert not families.is_absent_name(1)
+    for use in (lambda: isinstance(1, gone), lambda: list(gone), lambda: 1 in gone):
+        with pytest.raises(Unsupported, match="some.thing is not available: lost"):
+            use()
 
 
 @pytest.mark.parametrize(
@@ -103,24 +114,13 @@ def test_a_probe_names_the_missing_object(adapter, id, words):
         _load(adapter, "losses")[id]({})
 
 
-def test_a_module_that_can_do_without_decides_itself(adapter):
-    """An import within ``try`` fails as usual, so the fallback runs."""
-    # something absent beside it makes all of the package be imported anew, leniently
-    with families.import_absent_for_missing_names(adapter):
-        assert _load(adapter, "careful")["b.made"]({}) == 1.0
-
-
 def test_a_family_that_cannot_be_imported_has_the_probes_that_it_names(adapter):
-    """Each of them raises what kept the family from being imported, every time."""
+    """One of measurements has those of its table."""
     probes = _load(adapter, "hasty")
     assert set(probes) == {"c.one", ("c.two", "trainer")}
     for probe in [*probes.values()] * 2:
         with pytest.raises(Unsupported, match="gone.also is not available"):
             probe({})
-
-
-def test_a_family_of_measurements_that_cannot_be_imported_has_those_of_its_table(adapter):
-    """The ids that a table of measurements holds are not lost with the driver, nor the scope."""
     in_trainer = {(id, "trainer") for id in dqn.MEASUREMENTS}
     assert set(_load(adapter, "driven")) == {*dqn.MEASUREMENTS, *in_trainer}
 
@@ -132,22 +132,6 @@ def test_a_family_that_is_no_python_is_named_with_its_line(adapter, tmp_path):
         families.import_families(f"{adapter}.probes")
     file = str(tmp_path / adapter / "probes" / "broken.py")
     assert (raised.value.filename, raised.value.lineno) == (file, 2)
-
-
-def test_only_adapters_are_imported_leniently(adapter):
-    """A failed import of the framework itself stays an error of the framework."""
-    with families.import_absent_for_missing_names(adapter), pytest.raises(ImportError):
-        exec("from os import nothing_of_that_name", {"__name__": f"{adapter}_framework"})
-
-
-def test_an_absent_object_is_recognised(adapter):
-    """An absent object has no instances, and is no answer."""
-    gone = families.Absent("some.thing", ImportError("lost"))
-    assert families.is_absent_name(gone)
-    assert not families.is_absent_name(1)
-    for use in (lambda: isinstance(1, gone), lambda: list(gone), lambda: 1 in gone):
-        with pytest.raises(Unsupported, match="some.thing is not available: lost"):
-            use()
 
 
 def test_unreadable_values_hide_no_others():

@@ -1,8 +1,13 @@
-"""Probes neither find nor leave anything in the global random generators."""
+"""Probes find and leave nothing global, end in time, and read metadata once."""
 
 from __future__ import annotations
 
+import itertools
+import os
 import random
+import shutil
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -11,8 +16,13 @@ from gymnasium import spaces
 
 from rlregress.catalogue import registry
 from rlregress.catalogue.fingerprint import run_and_judge_probe
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Framework
+from rlregress.frameworks.framework_code import Code
 from rlregress.inside import probe_worker
+from rlregress.probing import installed_metadata
 from rlregress.probing.isolation import run_probe_isolated
+from rlregress.probing.time_limits import raise_error_after
 from tools.tests.small_adapters import SmallAdapter
 
 #: a detail whose probes draw at random, in every framework that has TD3.
@@ -64,7 +74,7 @@ def test_both_ways_of_probing_draw_the_same_and_keep_the_generators(monkeypatch)
 
 
 def test_a_probe_that_fails_leaves_the_process_alone():
-    """The generators and torch's default type are restored whatever ends the probe."""
+    """It has one thread."""
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     undisturbed = draw_numbers()
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
@@ -72,6 +82,13 @@ def test_a_probe_that_fails_leaves_the_process_alone():
         run_probe_isolated(draw_and_fail, {})
     assert torch.get_default_dtype() == torch.float32
     assert np.array_equal(draw_numbers(), undisturbed)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert run_probe_isolated(lambda inputs: np.array([torch.get_num_threads()]), {}) == [1]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_space_that_nobody_seeds_draws_the_same_in_each_probe():
@@ -86,12 +103,109 @@ def test_a_space_that_nobody_seeds_draws_the_same_in_each_probe():
     assert draw_from_spaces({}).tolist() != [first, second]
 
 
-def test_a_probe_has_one_thread():
-    """A probe runs with one thread, and the process has its own number afterwards."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
+GROUP = "rlregress.nothing"
+TICKS = itertools.count(1)
+
+
+PACKAGES = ("some-package-of-nobody", "other-package-of-nobody")
+
+
+def _install(folder, name, version):
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {version}\n")
+    # the clock of a file system may be coarser than this test is fast
+    os.utime(folder, ns=(0, next(TICKS)))
+    return info
+
+
+def test_a_package_is_found_as_soon_as_it_is_installed(tmp_path, monkeypatch):
+    """The first that is missing is named; then both versions are there."""
+    code = Code(Framework("Some", PACKAGES), "")
+    monkeypatch.syspath_prepend(tmp_path)
+    _install(tmp_path, "some-package-of-nobody", "1.0")
+    with pytest.raises(UserError, match="Some cannot .* 'other-package-of-nobody' is not inst"):
+        code.map_package_versions()
+    _install(tmp_path, "other-package-of-nobody", "2.0")
+    assert list(code.map_package_versions().values()) == ["1.0", "2.0"]
+    assert code.version() == "1.0"
+
+
+def test_another_version_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
+    """Installed in the same folder, or in one that stands before it on the path."""
+    name = PACKAGES[0]
+    monkeypatch.syspath_prepend(tmp_path / "first")
+    info = _install(tmp_path / "first", name, "1.0")
+    assert installed_metadata.map_installed_versions((name,)) == {name: "1.0"}
+    shutil.rmtree(info)
+    _install(tmp_path / "first", name, "1.1")
+    assert installed_metadata.map_installed_versions((name,)) == {name: "1.1"}
+    with monkeypatch.context() as before:
+        _install(tmp_path / "second", name, "2.0")
+        before.syspath_prepend(tmp_path / "second")
+        assert installed_metadata.map_installed_versions((name,)) == {name: "2.0"}
+        assert installed_metadata.map_entry_points(GROUP)[name].value == "2.0"
+    assert installed_metadata.map_installed_versions((name,)) == {name: "1.1"}
+
+
+class Late(BaseException):
+    """No handler of foreign code catches it."""
+
+
+def compute():
+    """Never wait, and never end."""
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("timer", "work"),
+    [
+        (signal.ITIMER_REAL, lambda: time.sleep(60)),
+        (signal.ITIMER_PROF, compute),
+        (signal.ITIMER_VIRTUAL, compute),
+    ],
+)
+def test_an_error_ends_the_block(timer, work):
+    """By the clock code that waits, by CPU time code that computes."""
+    with pytest.raises(Late), raise_error_after(Late, {timer: 0.05}):
+        work()
+
+
+def test_no_block_begins_after_its_time():
+    """A limit that is over raises the error at once."""
+    begun = []
+    with pytest.raises(Late), raise_error_after(Late, {signal.ITIMER_REAL: -1.0}):
+        begun.append(True)
+    assert not begun
+
+
+def test_a_limit_around_the_block_goes_on():
+    """One that ran out in it rings with its own handler."""
+    rang = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(time.monotonic()))
+    begun = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, 0.4)
     try:
-        assert run_probe_isolated(lambda inputs: np.array([torch.get_num_threads()]), {}) == [1]
-        assert torch.get_num_threads() == 2
+        with raise_error_after(Late, {signal.ITIMER_VIRTUAL: 5.0, signal.ITIMER_REAL: 20.0}):
+            time.sleep(0.1)
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 0.3
+        while not rang and time.monotonic() - begun < 10:
+            time.sleep(0.05)
+        assert rang
+        assert rang[0] - begun > 0.39
     finally:
-        torch.set_num_threads(before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    rang = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(True))
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    try:
+        with raise_error_after(Late, {signal.ITIMER_REAL: 20.0}):
+            time.sleep(0.05)
+        time.sleep(0.05)
+        assert rang
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

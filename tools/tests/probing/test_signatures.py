@@ -1,10 +1,11 @@
-"""Defaults of public functions are read, in the same words in every process."""
+"""Defaults of public functions are read alike in every process; generators are restored."""
 
 from __future__ import annotations
 
 import dataclasses
 import enum
 import functools
+import random
 import sys
 import types
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.probing import signatures
+from rlregress.probing import random_generators, signatures
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -118,3 +119,21 @@ def test_no_text_holds_an_address():
     """An object without a text of its own is described by its class."""
     assert "0x" not in signatures.format_value_reproducibly(object())
     assert "0x" not in signatures.format_value_reproducibly({"a": (object(), lambda: None)})
+
+
+DRAWS = {
+    "python": random.random,
+    "numpy": np.random.rand,
+    "torch": lambda: torch.rand(1).item(),
+}
+
+
+@pytest.mark.parametrize("library", DRAWS)
+def test_a_draw_shows_in_the_states_of_its_generator_alone(library):
+    """States can be compared by ``==``."""
+    with random_generators.restore_generator_states_after():
+        before = random_generators.read_comparable_states()
+        assert random_generators.read_comparable_states() == before
+        DRAWS[library]()
+        after = random_generators.read_comparable_states()
+        assert [name for name in before if before[name] != after[name]] == [library]

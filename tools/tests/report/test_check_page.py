@@ -209,17 +209,13 @@ def test_a_framework_that_cannot_be_imported_says_so_once(night):
 
 
 def test_messages_of_tests_are_never_markup(night):
-    """Messages and names are shown as they are."""
+    """A failed run has its last words."""
     evil = "<script>alert('x')</script><img src=http://evil/x> & \"quoted\""
     _, text, _ = night(further_entries=[failed(evil, f"tests_unit/test_a.py::test_a[{evil}]")])
     page = stands_alone(text)
     assert " ".join(evil.split()) in page.texts("pre")[0]
     assert any(evil in title for title in page.texts("h3"))
     assert "<img" not in text
-
-
-def test_a_failed_run_has_its_last_words(night):
-    """A new run that ended in an error is named with its seed and the end of its traceback."""
     entries = simulated.new_records(HOPPER, simulated.stored_cells()[HOPPER], 0.0, 1)
     text = "Traceback\n  File a\nValueError: no such thing"
     crash = {**entries[0], "seed": 1999, "status": "failed", "failure": text, "final_return": None}
@@ -273,15 +269,11 @@ def test_five_lines_say_it_to_a_chat(night, capsys):
 
 
 def test_a_broken_suite_is_listed_first():
-    """A broken suite is worse than frameworks that hold."""
+    """With the framework that it left unjudged."""
     entries = simulated.detail_entries("no detail", "sb3")
     broken = [{**failed("a file is gone"), "outcome": "error", "framework": ""}]
     cards = check_page.make_cards_of_check(result_of(entries, broken=broken))
     assert [card.badge.word for card in cards] == ["could not judge", "formulas hold"]
-
-
-def test_an_error_of_the_suite_is_listed_with_the_framework_that_it_left_unjudged():
-    """Not as a change of the framework."""
     error = {**failed("TypeError: no such argument"), "outcome": "error", "framework": "sb3"}
     entries = [*simulated.detail_entries("no detail", "sb3"), error]
     (card,) = check_page.make_cards_of_check(result_of(entries, broken=[error]))
@@ -291,7 +283,7 @@ def test_an_error_of_the_suite_is_listed_with_the_framework_that_it_left_unjudge
 
 
 def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
-    """Smoke runs of a framework that passed: it says so, and how returns would be judged."""
+    """No error rate is given where no returns were judged."""
     result = result_of(simulated.detail_entries("no detail", "sb3"), trained={"sb3"})
     (card,) = check_page.make_cards_of_check(result)
     assert card.badge.word == "inconclusive"
@@ -301,10 +293,6 @@ def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
     assert step.command == "rlregress check --budget short --framework sb3"
     page = check_page.make_page_of_check(result)
     assert "no returns are judged" in markdown_page.format_page_as_markdown(page)
-
-
-def test_no_error_rate_is_given_where_no_returns_were_judged():
-    """A check of formulas and behaviour alone has no error rate."""
     result = result_of(simulated.detail_entries("no detail", "sb3"))
     made = check_page.make_page_of_check(result)
     page = stands_alone(made.render_html())

@@ -1,8 +1,11 @@
-"""Pages of upgrades and comparisons."""
+"""Pages of upgrades and comparisons, and the keys of JSON files that CI reads."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +14,14 @@ from rlregress.model import differences as model
 from rlregress.model import tones
 from rlregress.model.differences import VIOLATED, Entry
 from rlregress.model.upgrade_result import Culprits
-from rlregress.report import check_report, words
+from rlregress.report import check_report, upgrade_data, words
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts
 from rlregress.upgrade.evidence import return_gate
 
 from ..upgrade import test_result as upgrades
+from ..upgrade.test_result import upgrade
+from ..upgrade.test_upgrade_ci_formats import CHANGED
 from . import simulated
 from .markup import Page
 from .test_check_page import HOPPER, stands_alone
@@ -68,7 +73,7 @@ def test_unchecked_parts_are_on_the_first_screen():
 
 
 def test_a_partly_checked_upgrade_has_no_green_tick():
-    """The tone of the page is that of the verdict, also where a framework alone is unchanged."""
+    """It states its share."""
     entry = Entry(kind=model.PACKAGE, name="numpy")
     parts = [upgrades.of(upgrades.traced()), upgrades.of(upgrades.traced())]
     upgrade_made = upgrades.upgrade(*parts, other_packages=[entry])
@@ -77,10 +82,6 @@ def test_a_partly_checked_upgrade_has_no_green_tick():
     assert (badge.effective_tone, badge.word) == (tones.UNSURE, "partly checked")
     assert {card.badge.effective_tone for card in framework_cards} == {tones.NOTHING}
     assert {card.badge.word for card in framework_cards} == {"no difference found here"}
-
-
-def test_a_partly_checked_upgrade_states_its_share():
-    """The number of executed pieces stands below the verdict."""
     executed_function = upgrades.function("SAC.learn")
     ran = (upgrades.reached("sac"), replace(upgrades.reached(), function=executed_function))
     page = page_of(upgrades.of(upgrades.traced(), executions=ran))
@@ -90,17 +91,19 @@ def test_a_partly_checked_upgrade_states_its_share():
 
 
 def test_the_framework_that_changed_stands_before_the_others():
-    """The worst card follows the upgrade as a whole; its worst entry is first."""
+    """Every verdict has a sign of its own tone."""
     changed = upgrades.of(upgrades.PARTED, changed=[upgrades.SCALE], standing=VIOLATED)
     upgrade_made = upgrades.upgrade(upgrades.of(upgrades.traced()), changed)
     overall_card, first, second = upgrade_page.make_cards_of_upgrade(upgrade_made, FACTS)
     assert (overall_card.badge.word, first.badge.word) == ("regressed", "regressed")
     assert second.badge.effective_tone == tones.NOTHING
     assert overall_card.changed[0].startswith("detail sac.critic_loss.scale")
+    for word in {*model.ORDER, *check_report.MEANING}:
+        assert word in tones.OF_VERDICT
 
 
 def test_only_executed_source_is_open(parted):
-    """Executed source is open; links lead to lines of a release, and never to a folder."""
+    """A changed detail shows formulas and the changed characters."""
     executed_function = upgrades.function("SAC.learn")
     never = replace(upgrades.reached(), function=executed_function)
     (hunk,) = parted.hunks.values()
@@ -114,6 +117,14 @@ def test_only_executed_source_is_open(parted):
     assert section.index("Never executed (1)") < section.index("Executed (1)")
     away = [link for link in page.attributes("href") if link.startswith("https:")]
     assert away == [links[0], f"{links[0]}#L270", f"{links[0]}#L271"]
+    page = page_of(parted)
+    finding = page.texts("article", "finding")[0]
+    assert "the old version half 1/2 of the sum over networks" in finding
+    assert "the new version the variant 'none' sum over networks" in finding
+    assert set(page.texts("del")) == {"0.5"}
+    assert set(page.texts("ins")) == {"1.0"}
+    assert "271 − loss = 0.5 * sum(x)" in finding
+    assert "271 + loss = 1.0 * sum(x)" in finding
 
 
 @pytest.fixture
@@ -127,18 +138,6 @@ def parted():
         hunks={function: diff_two_texts("SAC.train", old, new, (270, 270))},
         defaults=(upgrades.BATCH,),
     )  # fmt: skip
-
-
-def test_a_changed_detail_shows_formulas_and_the_changed_characters(parted):
-    """Both variants in words, both lines side by side, and what differs in them marked."""
-    page = page_of(parted)
-    finding = page.texts("article", "finding")[0]
-    assert "the old version half 1/2 of the sum over networks" in finding
-    assert "the new version the variant 'none' sum over networks" in finding
-    assert set(page.texts("del")) == {"0.5"}
-    assert set(page.texts("ins")) == {"1.0"}
-    assert "271 − loss = 0.5 * sum(x)" in finding
-    assert "271 + loss = 1.0 * sum(x)" in finding
 
 
 def test_returns_of_the_new_version_are_shown_run_by_run(tmp_path):
@@ -168,7 +167,32 @@ def test_added_and_removed_lines_are_not_changed_ones():
     assert difference.left_out == 0
 
 
-def test_every_verdict_has_a_sign_of_its_own_tone():
-    """No verdict of a gate or of an upgrade is shown by chance: each has a tone."""
-    for word in {*model.ORDER, *check_report.MEANING}:
-        assert word in tones.OF_VERDICT
+#: one key a line, as paths; of what was written before the names of the code changed.
+STORED_KEYS = Path(__file__).with_name("json_keys.txt")
+
+
+def keys(value: Any, path: str) -> set[str]:
+    """Return all keys below a value, as paths; items of lists are one."""
+    if isinstance(value, dict):
+        below = [
+            {f"{path}/{name}"} | keys(inner, f"{path}/{name}") for name, inner in value.items()
+        ]
+    else:
+        below = [keys(inner, f"{path}/[]") for inner in value] if isinstance(value, list) else []
+    return set().union(*below)
+
+
+def found_keys(report: Path) -> set[str]:
+    """Return the keys of a verdict, its evidence, and an upgrade."""
+    data = upgrade_data.convert_upgrade_to_plain_data(upgrade(CHANGED))
+    keys_found = keys(json.loads(json.dumps(data, default=str)), "upgrade.json")
+    for name in ("verdict.json", "evidence.json"):
+        keys_found |= keys(json.loads((report / name).read_text()), name)
+    return keys_found
+
+
+def test_no_key_is_lost(night):
+    """New keys are allowed; renamed or removed ones break readers."""
+    _, _, report = night({"sb3-ppo-Hopper-v4-short": 0.5})
+    missing = set(STORED_KEYS.read_text().splitlines()) - found_keys(report)
+    assert sorted(missing) == []

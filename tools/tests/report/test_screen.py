@@ -100,7 +100,7 @@ def test_every_kind_of_result_has_room():
 
 
 def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
-    """A culprit is shown once; a training without one is counted."""
+    """One that explains more than a screen is named."""
     function = upgrades.function()
     old, new = (f"    loss = {factor} * sum(x)" for factor in ("0.5", "1.0"))
     source = diff_two_texts("SAC.train", [old], [new], (276, 276))
@@ -122,10 +122,6 @@ def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
     )
     assert "sac.critic_loss.scale [library]: half" in explained
     assert changed[1].strip() == "- 1 training in what differs: ppo"
-
-
-def test_a_culprit_that_explains_more_than_a_screen_is_named():
-    """The culprit keeps its title and its first effects; further lines are counted."""
     effects = [f"detail number {number} has another answer" for number in range(60)]
     card = Card("title", Badge("changed"), "", culprits=[Culprit("PPO.train, ppo.py:7", effects)])
     lines = [line.plain.strip() for line in screen.make_screen_lines([card], [("the end", "")], 80)]
@@ -136,7 +132,7 @@ def test_a_culprit_that_explains_more_than_a_screen_is_named():
 
 
 def test_hidden_lines_are_counted():
-    """Every list keeps a sentence before any has two, and the rest has a number."""
+    """More verdicts than lines leave the last; a framework that holds has only its verdict."""
     texts = [f"sentence {number}" for number in range(60)]
     card = Card("title", Badge("changed"), "", texts, texts, texts)
     lines = [line.plain for line in screen.make_screen_lines([card], [("the end", "")], 80)]
@@ -151,18 +147,10 @@ def test_hidden_lines_are_counted():
             assert int(line.split()[1]) == room[title]
             room[title] = 0
     assert set(room.values()) == {0}
-
-
-def test_more_verdicts_than_lines_leave_the_last_ones():
-    """A check of many copies ends in their verdicts, whatever else there was."""
     card = Card("title", Badge("regressed"), "Worse.", [], ["a detail"])
     closing = [(f"verdict copy{number}: regressed", "regressed") for number in range(60)]
     lines = [line.plain for line in screen.make_screen_lines([card], closing, 80)]
     assert lines == [text for text, _ in closing[-screen.LINES :]]
-
-
-def test_a_framework_that_holds_has_only_its_verdict():
-    """Notes of a framework that holds are on the page only."""
     holding = Card("sb3", Badge("holds"), "Fine.", ["Returns of SAC."], ["kl: inconclusive"])
     fallen = Card("skrl", Badge("regressed"), "Worse.", [], ["a detail"])
     lines = screen.make_screen_lines([fallen, holding], [("verdict sb3: holds", "")])

@@ -4,11 +4,10 @@
     python -m tools.tests.simulations.simulate_gates --beside
 
 Every row simulates whole sessions, the sequential gate and the gates of fixed size on the same
-returns, of the laws of ``laws.py``; ``simulate_stored.py`` beside it adds returns
-resampled from the stored runs. The p-values, Holm's adjustment and the looks are the gate's own
-functions. To save time, Monte Carlo arrangements, shared by the sessions of a chunk, replace most
-enumeration:
-2000, and the gate's own numbers where the p-value is small (Besag and Clifford 1991).
+returns, of the laws of ``laws.py``, or resampled from the stored runs. The p-values, Holm's
+adjustment and the looks are the gate's own functions. To save time, Monte Carlo arrangements,
+shared by the sessions of a chunk, replace most enumeration: 2000, and the gate's own numbers where
+the p-value is small (Besag and Clifford 1991).
 """
 
 from __future__ import annotations
@@ -22,7 +21,14 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
+from rlregress.check import baseline_runs
+from rlregress.model.quantities import (
+    CRITIC,
+    RETURNS,
+    TRAINING,
+    Quantity,
+    compute_returns_scale,
+)
 from rlregress.verdicts.family import adjust_by_holm, combine_mid_p_values
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, make_single_look
 from rlregress.verdicts.permutation import (
@@ -31,7 +37,7 @@ from rlregress.verdicts.permutation import (
     MORE_DRAWS,
     compute_permutation_p_values,
 )
-from tools.tests.simulations.laws import LAWS, Law
+from tools.tests.simulations.laws import LAWS, Law, resampled
 
 #: Sessions that are drawn and judged at once.
 _CHUNK = 20
@@ -547,5 +553,11 @@ def main(
                     print("| " + " | ".join(columns) + " |", flush=True)
 
 
+def stored_laws() -> list[Law]:
+    """Return one law for each cell of ``baselines/returns``: its runs, drawn with replacement."""
+    returns = [np.array(stored.returns) for stored in baseline_runs.load_all_baselines()]
+    return [resampled(values / compute_returns_scale(values)) for values in returns]
+
+
 if __name__ == "__main__":
-    main()
+    main(sources={"laws": tuple(LAWS.values()), "stored runs": stored_laws()})

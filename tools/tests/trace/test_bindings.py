@@ -80,7 +80,7 @@ def test_names_that_are_given_another_value(piece, expected):
 
 
 def test_the_old_values_hold_for_a_while(module):
-    """Also where another module has imported one, and nowhere else; equal values stay."""
+    """Of modules, of who has imported one, and of classes; also until the call ends in an error."""
     importing, other = (
         importlib.import_module(module.__name__.replace(".code", f".{name}"))
         for name in ("user", "other")
@@ -95,10 +95,6 @@ def test_the_old_values_hold_for_a_while(module):
     assert (module._HIGH, module.RANGE, module.ROUND, importing._MOST) == (4, (-20, 4), "yes", 4)
     assert importing.limit() == 4
     assert not hasattr(module, "_GONE")
-
-
-def test_attributes_of_classes_hold_for_a_while_too(module):
-    """They are reverted when the call has ended in an error."""
     old_bindings = find_bindings_to_second_text(module, f"{BODY}Actor", (NEW, OLD))
     with pytest.raises(KeyError, match=r"1\.0"), bind_temporarily(old_bindings):
         raise KeyError(module.Actor()._bound)
@@ -239,15 +235,11 @@ def test_what_cannot_be_put_back_says_so(case, import_text):
     assert vars(imported) == before
 
 
-def test_a_value_that_cannot_be_had_is_no_evidence(module):
-    """The other version computed it from something that is missing."""
+def test_the_other_version_brings_what_its_values_are_made_of(module):
+    """Imports and functions of its own; what is computed from something missing is no evidence."""
     other = OLD.replace("_HIGH = 2", "_HIGH = absent()")
     with pytest.raises(Misfit, match="cannot be computed: name 'absent' is not defined"):
         find_bindings_to_second_text(module, MODULE, (NEW, other))
-
-
-def test_the_other_version_brings_what_its_values_are_made_of(module):
-    """Imports and functions of its own."""
     other = OLD.replace("_HIGH = 2", "import cmath\ndef two():\n    return cmath.sqrt(4)\n"
                         "_HIGH = two().real")  # fmt: skip
     old_bindings = {

@@ -189,13 +189,19 @@ def only(capture, name):
 
 
 def test_a_fault_behind_a_bound_is_found(module):
-    """With the argument that shows it, though a value that it reads cannot be had."""
+    """With the argument that shows it; an argument and an attribute are changed together."""
     code, captured = module
     with captured() as capture:
         assert code.bounded(0.5) == 0.5
     differs = only(capture, "bounded")["differs"]
     assert differs["path"] == "the result"
     assert differs["arguments"].startswith("x ")
+    code, captured = module
+    agent = code.Agent(1.0)
+    with captured() as capture:
+        assert agent.train(2) == 1.0
+    differs = only(capture, "Agent.train")["differs"]
+    assert "steps " in differs["arguments"]
 
 
 @pytest.mark.parametrize(
@@ -214,32 +220,22 @@ def test_an_option_gets_the_values_of_its_signature_and_documentation(module, na
     assert only(capture, name)["differs"]["arguments"] == words
 
 
-def test_an_argument_and_an_attribute_are_changed_together(module):
-    """A loop that is too short to show a difference is made longer."""
-    code, captured = module
-    agent = code.Agent(1.0)
-    with captured() as capture:
-        assert agent.train(2) == 1.0
-    differs = only(capture, "Agent.train")["differs"]
-    assert "steps " in differs["arguments"]
-
-
-def test_code_that_moved_between_changed_functions_is_the_same(module):
-    """The inner one differs by itself, the outer one does not with the old inner one."""
+def test_code_that_moved_is_the_same_and_a_changed_value_differs(module):
+    """Defaults count where a caller leaves them out; constants are in place during the call."""
     code, captured = module
     with captured(seconds=0.5) as capture:
         assert code.moved(3.0) == 1.5
     assert "differs" not in only(capture, "moved")
     assert only(capture, "_halved")["given"] is True
-
-
-def test_a_changed_default_differs(module):
-    """It counts where a caller leaves the argument out."""
     code, captured = module
     with captured() as capture:
         assert code.given(1.0) == 3.0
     call = only(capture, "given")
     assert (call["given"], call["differs"]["old"], call["differs"]["new"]) == (True, "2", "3")
+    code, captured = module
+    with captured() as capture:
+        assert code.limited(5.0) == 2.0
+    assert only(capture, "limited")["given"] is True
 
 
 @pytest.mark.nightly
@@ -267,14 +263,6 @@ def test_a_bound_that_is_far_away_is_met(module, monkeypatch):
     with captured() as capture:
         assert code.limited(0.5) == 0.5
     assert only(capture, "limited")["differs"]["old"] == "1"
-
-
-def test_a_constant_that_differs_on_what_a_training_gives(module):
-    """The other value is in place during the call, whoever reads it."""
-    code, captured = module
-    with captured() as capture:
-        assert code.limited(5.0) == 2.0
-    assert only(capture, "limited")["given"] is True
 
 
 def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):

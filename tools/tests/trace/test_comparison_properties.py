@@ -92,18 +92,6 @@ def test_the_verdict_does_not_depend_on_which_is_first(traces):
     assert forward.first.part == backward.first.part
 
 
-@given(changed(), st.integers(1, 500))
-@settings(max_examples=25)
-def test_lines_that_move_change_nothing(traces, shift):
-    """A comment above moves all lines of a file."""
-    old, new, _ = traces
-    moved = trace([replace(event, line=event.line + shift) for event in new.events])
-    assert compare_traces(old, moved).verdict == compare_traces(old, new).verdict
-    shifted = trace([replace(event, line=event.line + shift) for event in old.events])
-    comparison = compare_traces(old, shifted)
-    assert (comparison.verdict, comparison.equal) == ("equal", len(old.events))
-
-
 @given(BODIES, events().filter(lambda event: event.kind == "optimizer"), st.data())
 @settings(max_examples=25)
 def test_an_update_that_one_version_makes_is_never_equal(body, update, data):

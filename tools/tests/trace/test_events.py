@@ -75,39 +75,31 @@ def test_many_types_are_short_and_tell_the_last_one_apart():
 
 
 def test_the_numbers_of_a_part():
-    """Norm and first values are those of the array, to nine digits."""
+    """Norm and values to nine digits; words have a digest only, a tree those of its leaves."""
     digest, norm, values, shadow, _, _ = make_event_part(np.array([3.0, 4.0, 0.0, 0.0, 0.0]))
     assert len(digest) == 16
     assert (norm, values) == (5.0, [3.0, 4.0, 0.0, 0.0])
     assert shadow is not None
     assert make_event_part(np.float64(1 / 3))[2] == [0.333333333]
+    assert make_event_part("word")[1:] == [None, [], None, "", "str"]
+    assert make_event_part("word")[0] != make_event_part("words")[0]
+    tree = {"b": np.zeros(2), "a": (1.0, "word")}
+    assert make_event_part(tree)[0] == make_event_part({"a": (1.0, "word"), "b": np.zeros(2)})[0]
+    assert make_event_part(tree)[0] != make_event_part({"a": (1.0, "word"), "b": np.ones(2)})[0]
 
 
 def test_a_shadow_falls_alike_from_short_and_long_arrays():
-    """The projections of an array do not depend on earlier ones."""
+    """It does not depend on earlier arrays, and draws nothing from the training's generators."""
     array = np.linspace(1, 2, 50)
     before = make_event_part(array)[3]
     make_event_part(np.ones(100_000))
     assert make_event_part(array)[3] == before
     # parameter by parameter is as one array
     assert make_part_of_many_arrays([array[:20], array[20:]])[3] == before
-
-
-def test_a_shadow_leaves_the_generators_alone():
-    """Recording draws nothing from the training's generators."""
     np.random.seed(1)
     state = np.random.get_state()[1].copy()
     make_event_part(np.ones(300_000))
     assert np.array_equal(np.random.get_state()[1], state)
-
-
-def test_what_is_no_number_has_a_digest_only():
-    """Words are told apart by digest; a tree is the parts of its leaves."""
-    assert make_event_part("word")[1:] == [None, [], None, "", "str"]
-    assert make_event_part("word")[0] != make_event_part("words")[0]
-    tree = {"b": np.zeros(2), "a": (1.0, "word")}
-    assert make_event_part(tree)[0] == make_event_part({"a": (1.0, "word"), "b": np.zeros(2)})[0]
-    assert make_event_part(tree)[0] != make_event_part({"a": (1.0, "word"), "b": np.ones(2)})[0]
 
 
 @dataclasses.dataclass
@@ -158,7 +150,7 @@ def test_what_cannot_be_read_is_known_by_its_type():
 
 
 def test_tensors_of_all_kinds_are_read():
-    """Sparse, small, complex and conjugate numbers are kept as they are."""
+    """Sparse, small and complex numbers are kept as they are; on device meta there are none."""
     dense = torch.tensor([[0.0, 2.0], [0.0, 0.0]])
     for sparse in (dense.to_sparse(), dense.to_sparse_csr()):
         assert make_event_part(sparse)[1:5] == make_event_part(dense)[1:5]
@@ -168,10 +160,6 @@ def test_tensors_of_all_kinds_are_read():
     assert make_event_part(number)[2] == [1.0, 2.0]
     assert make_event_part(number.conj())[2] == [1.0, -2.0]
     assert make_event_part(np.array([1.0 + 2.0j]))[2] == [1.0, 2.0]
-
-
-def test_tensors_without_numbers_are_not_readable():
-    """On device meta there are none; in a tree one of them is enough."""
     empty = torch.ones(2, device="meta")
     assert has_readable_numbers(torch.ones(2))
     assert has_readable_numbers([torch.ones(2), 1.0, "word"])

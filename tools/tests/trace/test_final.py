@@ -76,7 +76,7 @@ def test_what_no_loss_tells_is_in_the_last_event(tmp_path, old, new, differs):
 
 
 def test_gradients_by_hand_are_recorded(tmp_path):
-    """``torch.autograd.grad`` is a backward pass, with what it differentiates as the loss."""
+    """``torch.autograd.grad`` is a backward pass; the last event comes after an error, too."""
     recorder, names = recorded_here(LOOP, tmp_path)
     passes = [e for e in recorder.events if e["kind"] == "backward"]
     assert [e["name"] for e in passes] == ["grad"] * 4
@@ -86,10 +86,6 @@ def test_gradients_by_hand_are_recorded(tmp_path):
     ) + 1  # fmt: skip
     second, _ = recorded_here(LOOP.replace("0.1 * slope", "0.5 * slope"), tmp_path)
     assert passes[1:] != [e for e in second.events if e["kind"] == "backward"][1:]
-
-
-def test_the_last_event_comes_after_an_error(tmp_path):
-    """A script that fails leaves its networks behind, too."""
     script = tmp_path / "fails.py"
     script.write_text(LOOP + "1 / 0\n", encoding="utf-8")
     recorder = Recorder(Places([str(script)]))
@@ -120,7 +116,7 @@ def test_a_loop_that_counts_only_steps_that_succeed_ends(tmp_path):
 
 
 def test_networks_that_are_gone_or_unused_are_left_out():
-    """A copy that was used in between, an unused network and one without numbers do not count."""
+    """Nor does one without numbers count; a buffer that is another tensor in the end does."""
     with Recorder(Places([__file__])) as recorder:
         net = torch.nn.Linear(2, 1)
         second = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
@@ -135,10 +131,6 @@ def test_networks_that_are_gone_or_unused_are_left_out():
     assert empty.weight.is_meta
     assert unused.weight.grad is None
     assert final(recorder)["parameters"] == make_part_of_many_arrays(list(net.parameters()))
-
-
-def test_a_replaced_buffer_counts():
-    """A buffer that is another tensor in the end has changed."""
     with Recorder(Places([__file__])) as recorder:
         net = torch.nn.BatchNorm1d(2)
         net.eval()(torch.ones(1, 2)).sum().backward()

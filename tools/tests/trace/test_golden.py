@@ -75,7 +75,7 @@ def test_a_script_is_the_same_as_in_its_own_golden_file(golden_and_trace):
 
 
 def test_a_changed_line_is_found(golden_and_trace, recorded):
-    """The first event that differs is named with its line, and is never called rounding."""
+    """With its line, and never called rounding; so is an earlier or later end, or an error."""
     path, original = golden_and_trace
     # as little as an addition in another order: a digest tells no size
     result, text = compare(path, recorded(changed((".mean()\n", ".mean() * (1 + 1e-7)\n"))))
@@ -86,10 +86,18 @@ def test_a_changed_line_is_found(golden_and_trace, recorded):
     assert f"differs at event {first.old.index + 1} of {len(original.events)}" in text
     assert first.old.place in text
     assert not re.search("rounding|close", text)
+    path, _ = golden_and_trace
+    for count in (6, 10):
+        result, _ = compare(path, recorded(changed(("range(8)", f"range({count})"))))
+        assert not result.is_same
+    failing = recorded(changed(("trained = main()", "trained = main()\nraise OSError('full')")))
+    result, text = compare(path, failing)
+    assert not result.is_same
+    assert "ended in OSError: full" in "\n".join(text)
 
 
 def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
-    """An early event has both values; a later one the new, and the old at checkpoints."""
+    """Both of an early event, else those of checkpoints; an array more is no difference."""
     path, _ = golden_and_trace
     result, text = compare(path, recorded(changed(("reset(seed=3)", "reset(seed=4)"))))
     assert result.comparison.first.old.index < 20
@@ -99,27 +107,11 @@ def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
     assert result.comparison.first.kind == "schedule"
     assert any("old: " in line and "learning_rate digest " in line for line in text)
     assert any(line.startswith("later, event ") and " -> " in line for line in text)
-
-
-def test_events_that_change_nothing_are_no_difference(golden_and_trace, recorded):
-    """An array more that becomes a tensor is listed where all numbers after it are the same."""
     extra_lines = "    torch.as_tensor(np.zeros(3))\n    optimizer = torch.optim.Adam"
     trace = recorded(changed(("    optimizer = torch.optim.Adam", extra_lines)))
     result, text = compare(golden_and_trace[0], trace)
     assert result.is_same
     assert any(line.startswith("only the new recording has 1 events") for line in text)
-
-
-def test_a_training_that_ends_earlier_or_later_differs(golden_and_trace, recorded):
-    """Two steps less or more are a difference, and so is an error at the end."""
-    path, _ = golden_and_trace
-    for count in (6, 10):
-        result, _ = compare(path, recorded(changed(("range(8)", f"range({count})"))))
-        assert not result.is_same
-    failing = recorded(changed(("trained = main()", "trained = main()\nraise OSError('full')")))
-    result, text = compare(path, failing)
-    assert not result.is_same
-    assert "ended in OSError: full" in "\n".join(text)
 
 
 def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch):
@@ -215,18 +207,6 @@ DAMAGE = [
 ]  # fmt: skip
 
 
-def test_a_damaged_golden_file(golden_and_trace, command):
-    """A file that is not as it was recorded is refused in one sentence that names it."""
-    path, _ = golden_and_trace
-    sound = path.read_text()
-    for damage, message in DAMAGE:
-        path.write_bytes(damage(sound).encode(errors="surrogateescape"))
-        code, _, error = command("diff", str(path), "--script", str(path.with_suffix(".py")))
-        assert (code, error.count("\n")) == (2, 1)
-        for words in (str(path), message, "record it again with: rlregress trace"):
-            assert words in error
-
-
 #: a command, and what its one sentence says
 WRONG = [
     (("diff", "{file}", "--script", "{folder}/none.py"), "there is no script"),
@@ -242,9 +222,17 @@ WRONG = [
 ]  # fmt: skip
 
 
-def test_names_that_lead_nowhere(golden_and_trace, command):
-    """A missing script or file, and options that exclude each other, are one sentence each."""
+def test_a_damaged_golden_file_and_names_that_lead_nowhere(golden_and_trace, command):
+    """One sentence names the file, the script, or options that exclude each other."""
     path, _ = golden_and_trace
+    sound = path.read_text()
+    for damage, message in DAMAGE:
+        path.write_bytes(damage(sound).encode(errors="surrogateescape"))
+        code, _, error = command("diff", str(path), "--script", str(path.with_suffix(".py")))
+        assert (code, error.count("\n")) == (2, 1)
+        for words in (str(path), message, "record it again with: rlregress trace"):
+            assert words in error
+    path.write_text(sound)
     places = {"file": path, "folder": path.parent, "script": path.with_suffix(".py")}
     for arguments, message in WRONG:
         code, _, error = command(*(argument.format(**places) for argument in arguments))

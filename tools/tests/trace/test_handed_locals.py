@@ -122,17 +122,13 @@ def test_a_fault_in_a_variable_that_is_read_differs(case):
 
 
 def test_a_variable_that_is_read_from_another_dictionary_only_is_the_same():
-    """A callback of an evaluation reads from its own dictionary, not from that of the training."""
+    """A dictionary of its own is a result, whatever its attribute is called."""
     read = {"locals": {"dones"}, "locals_": {"done"}}
     arguments = {**_arguments(), "callback": _Alone()}
     versions = edit(), edit(*REWRITES["moved"])
     assert "differs" not in examined(*versions, read, **arguments)
     result = examined(*versions, {"locals": {"done"}}, **arguments)
     assert result["differs"]["path"] == "callback.locals['done']"
-
-
-def test_a_dictionary_of_its_own_is_a_result():
-    """Whatever its attribute is called, and whatever its keys are."""
     text = "    callback.locals = {'rewards': rewards * 1.0, 'number': NUMBER}\n"
     versions = (edit((LOOP + UPDATE, text.replace("NUMBER", number))) for number in "12")
     differs = examined(*versions, **_arguments())["differs"]

@@ -60,21 +60,19 @@ def record(tmp_path):
     return record
 
 
-def test_lines_of_classes_do_not_count(record):
-    """A class only defines things: only called functions count."""
+def test_called_functions_of_the_file_count_in_any_thread(record):
+    """A class only defines; a file whose path only begins alike is another one."""
     executed = record(MODULE, lambda names: names["Some"]().reach())
     assert executed.list_executed_lines() == {"module.py": ([7, 9], [7, 8, 9])}
     assert executed.list_called_functions() == {"module.py": ["Some.reach"]}
-
-
-def test_what_a_thread_executes_counts(record):
-    """A function that only another thread calls was executed, and nothing escaped."""
     executed = record(MODULE, lambda names: _in_a_thread(names["Some"]().reach))
     assert executed.list_executed_lines() == {"module.py": ([7, 9], [7, 8, 9])}
+    call = lambda names: names["Some"]().reach()  # noqa: E731
+    assert record(MODULE, call, file="module.py_more/module.py").list_called_functions() == {}
 
 
 def test_functions_have_qualified_names(record):
-    """A comprehension belongs to its function, a generator is executed when it is run."""
+    """A comprehension belongs to its function; a lambda of a module is no body."""
     generators = []
     for call, functions in (
         (lambda names: names["Some"]().rate, ["Some.rate", "Some.rate.inner"]),
@@ -82,6 +80,9 @@ def test_functions_have_qualified_names(record):
         (lambda names: names["values"](), ["steps", "values"]),
     ):
         assert record(MODULE, call).list_called_functions().get("module.py") == functions
+    for name, functions in (("module", {}), ("__main__", {"module.py": ["<module>"]})):
+        executed = record(MODULE, lambda names: names["double"](2), name=name)
+        assert executed.list_called_functions() == functions
 
 
 def test_lines_behind_an_error_that_is_thrown_into_a_generator_count(record):
@@ -105,19 +106,6 @@ def guarded():
     }
 
 
-def test_functions_of_other_files_do_not_count(record):
-    """A file whose path only begins like that of the traced code is another one."""
-    call = lambda names: names["Some"]().reach()  # noqa: E731
-    assert record(MODULE, call, file="module.py_more/module.py").list_called_functions() == {}
-
-
-def test_a_lambda_of_an_imported_module_is_no_body(record):
-    """It runs, and the body of the module did not run as a script."""
-    for name, functions in (("module", {}), ("__main__", {"module.py": ["<module>"]})):
-        executed = record(MODULE, lambda names: names["double"](2), name=name)
-        assert executed.list_called_functions() == functions
-
-
 def test_lines_are_listed_within_the_functions_that_are_named(record):
     """Other functions are known to be called."""
     text = f"{MODULE}\n\ndef other():\n    return Some().reach()\n"
@@ -133,7 +121,7 @@ def test_lines_are_listed_within_the_functions_that_are_named(record):
 
 
 def test_lines_add_up_over_several_times(record):
-    """Lines that ran in any call are executed; calls in between do not count."""
+    """Calls in between do not count; the body of a script is named <module>."""
     text = "def used(x):\n    if x:\n        return 1\n    return 2\ndef unused():\n    return 3\n"
     functions = {}
     executed = record(text, lambda names: (functions.update(names), names["used"](1)))
@@ -142,10 +130,6 @@ def test_lines_add_up_over_several_times(record):
     with executed:
         functions["used"](0)
     assert executed.list_executed_lines() == {"module.py": ([2, 3, 4], [2, 3, 4])}
-
-
-def test_the_body_of_a_script_is_named(record):
-    """It is a function named <module>, also behind a function on its first line."""
     text = "def used(x):\n    return x\nif used(1):\n    y = 2\nclass Some:\n    low = 1\n"
     executed = record(text, within=[("module.py", "<module>")], name="__main__")
     assert executed.list_called_functions() == {"module.py": ["<module>", "used"]}

@@ -72,33 +72,6 @@ def test_hooks_leave_nothing_behind(tmp_path):
     assert not torch.nn.modules.module._global_parameter_registration_hooks
 
 
-def test_every_kind_of_event_is_recorded(recording):
-    """Eight steps give one event for each thing that is done, in order."""
-    recorder, _ = recording
-    event_counts = counts(recorder)
-    assert (event_counts["step"], event_counts["backward"], event_counts["optimizer"]) == (8, 8, 8)
-    # of every step: clipped gradients and the target network
-    assert event_counts["write"] == 16
-    assert event_counts["parameters"] == 1
-    # an observation, and two arrays of the minibatch on lines of their own
-    # lists that become tensors are among them
-    assert event_counts["data"] == 40
-    assert recorder.seeded == []
-    kinds = [event["kind"] for event in recorder.events]
-    assert kinds.index("reset") < kinds.index("parameters") < kinds.index("step")
-    assert kinds.index("backward") < kinds.index("write") < kinds.index("optimizer")
-
-
-def test_an_event_names_line_function_and_callers(recording):
-    """The place is the nearest line of the script, and who called it."""
-    recorder, _ = recording
-    update = next(e for e in recorder.events if e["kind"] == "write" and "copy_" in e["name"])
-    line = TRAINING.splitlines().index("            old.copy_(0.1 * new + 0.9 * old)") + 1
-    call = TRAINING.splitlines().index("        follow(online, target)") + 1
-    assert update["at"][:3] == ["here.py", line, "follow"]
-    assert update["at"][3][0] == ["here.py", call, "main"]
-
-
 def test_optimisers_that_were_there_before_are_recorded():
     """A step of an optimiser that was made before the recorder is an event, too."""
     weight = torch.nn.Parameter(torch.ones(2))

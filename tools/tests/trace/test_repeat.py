@@ -190,15 +190,11 @@ def test_rounding_is_measured_in_either_precision(kind):
     assert "differs" in examined(*edit(ADVANTAGES, larger), rewards=rewards, gamma=0.99)
 
 
-def test_arguments_that_the_old_code_does_not_take_count_only_if_a_training_gives_them():
-    """Of numbers below zero it makes NaN."""
+def test_arguments_that_the_old_code_does_not_take_count_only_if_given():
+    """Of numbers below zero it makes NaN; of generators the items are compared."""
     old, new = lambda x: torch.sqrt(x), lambda x: torch.sqrt(x.abs())
     assert "differs" not in examined(old, new, x=torch.tensor([1.0, 4.0]))
     assert examined(old, new, x=torch.tensor([-1.0, 4.0]))["given"]
-
-
-def test_generators_are_arguments_and_results():
-    """Their items are compared."""
     text = "def halve(items):\n    for item in items:\n        if item != 9: yield item / 2\n"
     make_generator = lambda: (float(n) for n in range(5))  # noqa: E731
     assert "differs" not in examined(*edit(text), items=make_generator())

@@ -88,16 +88,14 @@ def test_what_no_copy_reaches_is_counted_as_not_compared(losses, copies, not_com
     assert (f"the last {not_compared} are not compared" in words) == bool(not_compared)
 
 
-def test_what_is_close_by_the_usual_limits_is_compared_to_its_end():
-    """Copies that depart leave nothing out of a comparison that needs none."""
+def test_what_copies_do_not_decide():
+    """What is close is compared to its end; an error and a large difference are no rounding."""
     measured = measure(OLD, trace(1 + 5e-7, 1.0, 1 + 4e-4), [SECOND, HOLDS])
     assert (measured.verdict, measured.not_compared) == ("close", 0)
-
-
-def test_an_error_of_the_new_version_is_no_rounding():
-    """Also where copies have departed before it."""
     new = replace(trace(1 + 5e-7), header={**OLD.header, "failure": "RuntimeError: no"})
     assert measure(OLD, new, [SECOND], verdict="diverged").verdict == "diverged"
+    assert rounding.find_rounding_start(compare_traces(OLD, trace(1.001, 1.0, 1.0))) is None
+    assert rounding.find_rounding_start(compare_traces(OLD, OLD)) is None
 
 
 @pytest.mark.parametrize("copies", [[trace(1 + 1e-7, 1.0, 1.0)], []])
@@ -159,12 +157,6 @@ def test_other_words_are_found_as_far_as_traces_are_compared(losses, copies, at,
     new = with_row(trace(1 + 5e-7, *losses), "best", at=at)
     same_words = [with_row(copy, "loss", at=at) for copy in copies]
     assert measure(old, new, same_words, verdict="diverged").verdict == verdict
-
-
-def test_a_large_difference_is_not_taken_for_rounding():
-    """No copy is recorded for it."""
-    assert rounding.find_rounding_start(compare_traces(OLD, trace(1.001, 1.0, 1.0))) is None
-    assert rounding.find_rounding_start(compare_traces(OLD, OLD)) is None
 
 
 REWRITE = ("0.1 * new + 0.9 * old", "old + 0.1 * (new - old)")

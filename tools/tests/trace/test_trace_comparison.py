@@ -62,8 +62,8 @@ def test_a_doubled_loss_has_the_ratio_two(recorded):
         assert words in text
 
 
-def test_a_renamed_function_and_moved_lines_are_equal(recorded):
-    """Functions with other names on other lines are the same training."""
+def test_renamed_functions_moved_lines_and_other_draws_are_equal(recorded):
+    """Other names on other lines are the same training; so is a like draw of another function."""
     text = changed(
         ("loss_of", "squared_error"),
         ("\ndef main", "\n# moved\n\n\ndef main"),
@@ -73,10 +73,6 @@ def test_a_renamed_function_and_moved_lines_are_equal(recorded):
     comparison = compare_traces(recorded(TRAINING), recorded(text, "b"))
     assert (comparison.verdict, comparison.extra) == ("equal", ())
     assert comparison.compared == comparison.equal > 50
-
-
-def test_a_function_split_in_two_draws_alike(recorded):
-    """Another function of the same draw with the same result is an event like it."""
     text = changed(("np.random.rand() < rate", "np.random.random_sample() < rate"))
     comparison = compare_traces(recorded(TRAINING), recorded(text, "b"))
     assert comparison.verdict == "equal"
@@ -126,6 +122,12 @@ def trace_outputs(*names, file=""):
         for n, name in enumerate(names)
     ]
     return small_traces.trace(*rows)
+
+
+def trace_between(trace, name):
+    """Return the trace with an output of the framework before each event."""
+    output = replace(trace.events[0], kind="output", name=name)
+    return replace(trace, events=tuple(row for event in trace.events for row in (output, event)))
 
 
 def calls(*names, values=()):
@@ -209,6 +211,9 @@ VERDICTS = {
     "an inner answer of one version only": (
         trace_outputs("loss", file="f.py"), trace_outputs("loss", "entropy", file="f.py"),
         "equal", None),
+    # more often than events in a row could agree
+    "inner answers of one version between all events": (
+        build_trace("bobo"), trace_between(build_trace("bobo"), "VecEnv.reset"), "equal", None),
     "a generated call of an option that one version alone has": (
         calls("one", "two"), calls("one", "three"), "equal", None),
     # what both make is compared, whatever one has beside it
@@ -274,8 +279,8 @@ def test_a_fault_beyond_a_rounding_is_told_from_it(numbers, index):
     assert index == 0 or comparison.rounding.old.index == 0
 
 
-def test_an_exchange_deep_in_an_array_is_no_rounding():
-    """Two values exchanged beyond those that are kept show in the difference."""
+def test_what_is_no_rounding():
+    """Values exchanged beyond those that are kept, and NaN after one that is the same."""
     array = np.arange(1.0, 101.0)
     exchanged = array.copy()
     exchanged[[60, 80]] = exchanged[[80, 60]]
@@ -283,10 +288,6 @@ def test_an_exchange_deep_in_an_array_is_no_rounding():
         trace_reader.make_part_of_values(*events.make_event_part(x)) for x in (array, exchanged)
     )
     assert estimate_relative_difference(old, new) > 1e-2
-
-
-def test_what_is_no_number_shows_behind_numbers():
-    """A value that is NaN after one that is the same is no rounding either."""
     number, nan = (
         Part(digest=f"{last}", norm=2.0, values=(1.0, last)) for last in (1.5, float("nan"))
     )

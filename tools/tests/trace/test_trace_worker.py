@@ -73,7 +73,7 @@ def test_a_package_below_the_traced_ones_can_have_its_old_code(recorded, tmp_pat
 
 
 def test_a_script_that_draws_its_own_seed(recorded):
-    """A seed that is drawn is the tracer's, even though the script seeds with it."""
+    """It is the tracer's; the header has the request, but not the path of the file."""
     text = changed(("np.random.seed(1)\n", "np.random.seed(np.random.randint(99))\n"))
     first, second = recorded(text, "a"), recorded(text, "b")
     repeated = RepeatedTrace(
@@ -82,6 +82,11 @@ def test_a_script_that_draws_its_own_seed(recorded):
     expected = "seeded by the tracer, not by the script: NumPy's generator"
     assert repeated.describe_seeds_and_repeatability() == [expected]
     assert recorded(TRAINING).header["seeded"] == []
+    recorded_trace = recorded(TRAINING, steps=5)
+    assert recorded_trace.header["job"]["steps"] == 5
+    assert "output" not in json.dumps(recorded_trace.header["job"])
+    assert recorded_trace.count_events_of_kind("step") == 5
+    assert recorded_trace.failure == ""
 
 
 def test_the_last_words_of_a_process():
@@ -93,20 +98,13 @@ def test_the_last_words_of_a_process():
         assert child_processes.extract_last_message(output) == last
 
 
-def test_a_job_is_in_the_header(recorded):
-    """The header has the request, but not the path of the file; steps end the trace."""
-    recorded_trace = recorded(TRAINING, steps=5)
-    assert recorded_trace.header["job"]["steps"] == 5
-    assert "output" not in json.dumps(recorded_trace.header["job"])
-    assert recorded_trace.count_events_of_kind("step") == 5
-    assert recorded_trace.failure == ""
-
-
-def test_a_trace_of_a_training_that_failed_at_once_is_not_compared(tmp_path, recorded):
-    """Nothing beside nothing would be equal."""
+def test_a_trace_that_cannot_be_compared_or_written_is_refused(tmp_path, recorded):
+    """Nothing beside nothing would be equal; the folder is looked for before the training."""
     recorded("raise ValueError('no')", "a")
     with pytest.raises(UserError, match=r"a\.trace holds no events.*ended in ValueError: no at"):
         traces_command.compare_trace_files(tmp_path / "a.trace", tmp_path / "a.trace")
+    with pytest.raises(UserError, match="there is no folder .*missing"):
+        traces_command.record_twice_and_report({}, tmp_path / "missing" / "x.trace")
 
 
 #: how a training ends: the statement, and what of its error and its places is printed.
@@ -132,12 +130,6 @@ def test_the_end_of_a_training_is_compared(tmp_path, recorded, capsys, old, new,
         line = f"{name}.trace {_ENDS[end][1] if end else 'ended in'}".replace("b.py", f"{name}.py")
         assert (line in printed) == bool(end)
     assert ("equal: " in printed) == (not code)
-
-
-def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path):
-    """The folder is looked for first."""
-    with pytest.raises(UserError, match="there is no folder .*missing"):
-        traces_command.record_twice_and_report({}, tmp_path / "missing" / "x.trace")
 
 
 def test_what_follows_two_dashes_belongs_to_the_script():

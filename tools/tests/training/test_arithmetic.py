@@ -1,4 +1,4 @@
-"""Portable arithmetic: what the libraries report, and the digests of their operations."""
+"""Portable arithmetic: what libraries and machines report, and digests of operations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from rlregress import suite
-from rlregress.inside import arithmetic, canary
+from rlregress.inside import arithmetic, canary, machine
 from rlregress.training import worker_launch
 
 PORTABLE = dict(arithmetic._PORTABLE)
@@ -32,13 +32,9 @@ def run_python(arguments, portable=True, prefix=(), **variables):
 
 
 def test_portable_settings_are_honoured():
-    """A process that starts with them reports portable arithmetic, and no warning comes of them."""
+    """Without a warning; the stored digests are of the operations of the canary."""
     reported = run_python(["-c", _PRINTED])
     assert arithmetic.explain_not_portable(reported) == ""
-
-
-def test_the_stored_digests_are_of_the_operations_of_the_canary():
-    """No operation was added or taken out since the records of replays were made."""
     stored = tomllib.loads((suite.locate_baselines() / "canary.toml").read_text("utf-8"))
     assert set(stored["operations"]) == set(canary._list_operations())
 
@@ -137,3 +133,21 @@ def test_an_emulated_processor_has_the_same_digests():
     native = run_python(["-m", canary.__name__])
     emulated = run_python(["-m", canary.__name__], prefix=[QEMU, "-cpu", "Haswell"])
     assert [name for name in native if native[name] != emulated[name]] == []
+
+
+MACHINE = {"cpu": "A", "instructions": "AVX2", "python": "3.11.7", "torch_threads": 1}
+
+
+def test_common_fields_of_two_machines_are_listed_once():
+    """Unknown fields are left out; instruction set and library are those that torch tells."""
+    assert machine.join_machine_descriptions([MACHINE, MACHINE]) == MACHINE
+    both = machine.join_machine_descriptions([MACHINE, MACHINE | {"cpu": "B", "torch_threads": 2}])
+    assert both == MACHINE | {"cpu": "A and B", "torch_threads": "1 and 2"}
+    assert machine.format_machine_in_words(MACHINE) == "A, AVX2, Python 3.11.7, threads: 1"
+    assert machine.format_machine_in_words(MACHINE, ["instructions"]) == "AVX2"
+    assert machine.format_machine_in_words({"cpu": "A", "libc": ""}) == "A"
+    assert machine.format_machine_in_words({"libc": ""}) == "unknown"
+    description = machine.describe_machine()
+    assert f"CPU capability usage: {description['instructions']}\n" in torch.__config__.show()
+    assert description["blas"]
+    assert description["libc"]

@@ -214,17 +214,3 @@ def test_a_host_may_be_called_as_it_likes(store, monkeypatch, host):
     monkeypatch.setattr(lease.platform, "node", lambda: host)
     with claim(store):
         assert store.read_lease_holder(job().name)[0].host == host
-
-
-def test_numbers_that_no_attempt_has_are_not_taken(store):
-    """Impossible numbers of a lease or a progress file are ignored."""
-    path = make_lease(store, "")
-    for number in ("9" * 4300, str(2**53)):
-        plain = lease_text(ended="x", restarts=7)
-        path.write_text(plain.replace('"restarts": 7', f'"restarts": {number}'))
-        assert store.read_lease_holder(job().name)[0] is None
-    report = store.locate_record(job()).with_suffix(".attempts") / "one" / "record.progress"
-    report.parent.mkdir(parents=True)
-    for steps in (10**400, -1, 10**13):
-        report.write_text(json.dumps({"steps": steps, "total_steps": 1, "wall_seconds": 1.0}))
-        assert store.read_progress_of_attempt(job().name, "one") is None

@@ -75,14 +75,19 @@ def test_the_final_observation_of_a_terminated_episode_is_not_read():
     assert (cut_off.explained_variance, cut_off.bias, cut_off.finite) == (None, None, False)
 
 
-def test_returns_that_do_not_vary_explain_nothing():
-    """A critic cannot be compared with returns that are all the same."""
+def test_returns_that_do_not_vary_and_values_that_are_no_numbers():
+    """The former cannot be compared, the latter are the largest error; without a critic is none."""
     endless = [episode([1.0] * 4, terminated=False)]
     accuracy = compare_critic_with_returns(
         endless, lambda observations: np.full(len(observations), 2.0), DISCOUNT
     )
     assert (accuracy.explained_variance, accuracy.bias, accuracy.finite) == (None, None, True)
     assert np.isnan(compute_negative_log_error(accuracy))
+    ruined = compare_critic_with_returns(
+        [episode([1.0, 2.0], True)], critic_of(1.0, np.inf, np.nan), DISCOUNT
+    )
+    assert compute_negative_log_error(ruined) == pytest.approx(-np.log(100.0))
+    assert np.isnan(compute_negative_log_error(None))
 
 
 @pytest.mark.parametrize(
@@ -94,15 +99,6 @@ def test_one_number_judges_a_critic(explained, bias, error):
     critic = CriticAccuracy(10, 0.0, explained, bias)
     assert critic.error == pytest.approx(error)
     assert compute_negative_log_error(critic) == pytest.approx(-np.log(error))
-
-
-def test_values_that_are_no_numbers_are_as_wrong_as_can_be():
-    """They count as the largest error; a run that has no critic has no number."""
-    ruined = compare_critic_with_returns(
-        [episode([1.0, 2.0], True)], critic_of(1.0, np.inf, np.nan), DISCOUNT
-    )
-    assert compute_negative_log_error(ruined) == pytest.approx(-np.log(100.0))
-    assert np.isnan(compute_negative_log_error(None))
 
 
 def test_the_weight_of_the_critics_own_value_is_stated():

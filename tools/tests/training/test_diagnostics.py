@@ -1,14 +1,16 @@
-"""Diagnostics that a framework logs are read and summed up at the end."""
+"""Episodes of a training, and diagnostics that a framework logs, summed up at the end."""
 
 from __future__ import annotations
 
 import math
 
+import gymnasium
 import numpy as np
 import pytest
 
 from rlregress import frameworks
 from rlregress.inside.diagnostics import DIAGNOSTICS, average_diagnostics_at_end
+from rlregress.inside.episodes import Episodes, compute_return_of_last_third
 from rlregress.model import quantities
 from rlregress.probing.interface import TrainingRequest
 from tests_behavior.limit import LimitIs
@@ -42,7 +44,7 @@ def _adapters_with(algorithm):
 
 
 def test_the_end_is_the_last_tenth_of_the_updates():
-    """The last two of 20 values count, the last of three; an unexposed diagnostic is None."""
+    """Diagnostics that are not exposed are None; each is a quantity of the verdicts."""
     logged = {"entropy": [*range(18), 4.0, 6.0], "kl": [1.0, 2.0, 0.5]}
     assert average_diagnostics_at_end("ppo", logged) == {"entropy": 5.0, "kl": 0.5}
     assert average_diagnostics_at_end("ppo", {"kl": [0.0, math.nan]}) == {
@@ -54,10 +56,6 @@ def test_the_end_is_the_last_tenth_of_the_updates():
         "temperature": None,
     }
     assert average_diagnostics_at_end("td3", {}) == {}
-
-
-def test_every_diagnostic_can_be_judged():
-    """Every recorded diagnostic is a quantity of the verdicts, under the same name."""
     assert {name for names in DIAGNOSTICS.values() for name in names} == set(quantities.DIAGNOSTICS)
 
 
@@ -105,3 +103,87 @@ def test_the_temperature_is_the_one_that_is_learned(adapter):
     temperature = trained_agent.diagnostics["temperature"]
     assert temperature[-1] == pytest.approx(float(np.exp(learned).reshape(-1)[0]), rel=0.12)
     assert temperature[0] > temperature[-1]
+
+
+class Countdown(gymnasium.Env):
+    """Pays 1, 2, 3, ... and ends after ``length`` steps, terminated or truncated."""
+
+    observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, length: int, truncated: bool = False) -> None:
+        self.length, self.truncated = length, truncated
+
+    def reset(self, *, seed=None, options=None):
+        self.at = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.at += 1
+        end = self.at == self.length
+        ends = (end and not self.truncated, end and self.truncated)
+        return np.full(1, self.at, np.float32), float(self.at), *ends, {}
+
+
+def test_every_episode_has_its_return_and_its_length():
+    """Steps are those of both environments; what a reset cuts off has no return."""
+    episodes = Episodes()
+    both = [
+        episodes.wrap_environment(Countdown(3)),
+        episodes.wrap_environment(Countdown(2, truncated=True)),
+    ]
+    for environment in both:
+        environment.reset(seed=0)
+    for _ in range(3):
+        for environment in both:
+            if environment.step(0)[2:4] != (False, False):
+                environment.reset()
+    assert episodes.finished == [(4, 3.0, 2), (5, 6.0, 3)]
+    episodes = Episodes()
+    environment = episodes.wrap_environment(Countdown(2))
+    environment.reset()
+    environment.step(0)
+    environment.reset()
+    environment.step(0)
+    environment.step(0)
+    assert episodes.finished == [(3, 3.0, 2)]
+
+
+def _through(environment, steps):
+    environment.reset()
+    for _ in range(steps):
+        if environment.step(0)[2:4] != (False, False):
+            environment.reset()
+
+
+def test_the_latest_episodes_are_those_of_the_last_third():
+    """At most ten, and at least the last one, or one that is running."""
+    episodes = Episodes()
+    _through(episodes.wrap_environment(Countdown(2, truncated=True)), 12)
+    latest = episodes.list_latest_episodes()
+    assert len(latest) == 2
+    for episode in latest:
+        assert [float(observation[0]) for observation in episode.observations] == [0.0, 1.0, 2.0]
+        assert (episode.rewards, episode.terminated) == ([1.0, 2.0], False)
+    _through(episodes.wrap_environment(Countdown(1)), 120)
+    assert len(episodes.list_latest_episodes()) == 10
+    episodes = Episodes()
+    environment = episodes.wrap_environment(Countdown(10))
+    assert episodes.list_latest_episodes() == []
+    _through(environment, 4)
+    (running,) = episodes.list_latest_episodes()
+    assert (running.rewards, running.terminated) == ([1.0, 2.0, 3.0, 4.0], False)
+    environment.env.length = 5
+    environment.step(0)
+    _through(environment, 4)
+    (last,) = episodes.list_latest_episodes()
+    assert (len(last.rewards), last.terminated) == (5, True)
+
+
+def test_the_late_return_is_that_of_the_last_third():
+    """Episodes that end after step 60 of 90 count, at least the last one; a NaN spoils the mean."""
+    episodes = [(30, 1.0, 30), (60, 2.0, 30), (70, 4.0, 10), (90, 6.0, 20)]
+    assert compute_return_of_last_third(episodes, 90) == 5.0
+    assert compute_return_of_last_third(episodes[:2], 90) == 2.0
+    assert compute_return_of_last_third([], 90) is None
+    assert compute_return_of_last_third([*episodes, (90, float("nan"), 1)], 90) is None

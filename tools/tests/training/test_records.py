@@ -6,9 +6,11 @@ import hashlib
 import json
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
+from rlregress.cluster import audit
 from rlregress.errors import DamagedRecord, UserError, show_damaged_records_as_sentences
 from rlregress.inside import run_record
 from rlregress.training import recorded_runs
@@ -46,12 +48,6 @@ def store(tmp_path):
     return new_store
 
 
-@pytest.mark.parametrize("changes", [{"seed": 1}, {"sources": {"some": "abd"}}])
-def test_a_run_of_anything_else_is_not_found(store, changes):
-    """A run with another seed or other code is another run."""
-    assert store.find_record(job(**changes)) is None
-
-
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -84,26 +80,27 @@ def test_a_record_that_cannot_be_read_is_not_called_damaged(store):
         run_record.read_record_content(path)
 
 
-def test_looking_for_a_damaged_record_leaves_it_where_it_is(store):
-    """A run whose record is damaged counts as not done, and asking so changes no file."""
-    path = store.locate_record(job())
-    path.write_text("{")
-    assert store.find_record(job()) is None
-    damage = store.describe_damaged_record(job())
-    assert damage.startswith(f"the run record {path} is damaged: expected one JSON")
-    assert path.read_text() == "{"
-
-
-def test_a_record_that_can_be_read_is_not_set_aside(store):
-    """Only damage moves a record."""
+def test_a_record_is_set_aside_only_if_it_is_damaged(store):
+    """A finished run without a return is, whatever its checksum says."""
     store.set_aside_damaged_record(job())
     assert store.find_record(job()) == content(job())
+    path = store.locate_record(job())
+    run_record.write_record_with_checksum(path, {**content(job()), "final_return": None})
+    with pytest.raises(UserError, match="contradicts itself: status 'finished' with the return"):
+        recorded_runs.read_run_and_record(path)
 
 
-def test_a_store_makes_nothing_until_something_is_written(tmp_path):
-    """A look into a missing store does not make its folder."""
+def test_a_look_into_a_folder_makes_and_leaves_nothing(tmp_path):
+    """In a store that is not there; and many may ask at once whether one can be written."""
     assert Store(tmp_path / "runs").find_record(job()) is None
     assert not (tmp_path / "runs").exists()
+    folder = tmp_path / "report"
+    with ThreadPoolExecutor(8) as pool:
+        for requested in [
+            pool.submit(run_record.check_folder_is_writable, folder, "it") for _ in range(800)
+        ]:
+            requested.result()
+    assert list(folder.iterdir()) == []
 
 
 def test_a_damaged_record_is_reported_without_a_line_of_code(store):
@@ -119,11 +116,17 @@ def test_a_damaged_record_is_reported_without_a_line_of_code(store):
     assert "store.py:7: DeprecationWarning: it is old" in second
 
 
-def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
-    """A record that was moved to another run's place is none of that run."""
+def test_a_record_of_another_run_or_a_damaged_one_is_not_found(store):
+    """One that was moved to another's place is none of it; asking changes no file."""
     store.locate_record(job()).rename(store.locate_record(job(seed=1)))
     assert store.find_record(job(seed=1)) is None
     assert "they differ in seed" in store.describe_damaged_record(job(seed=1))
+    path = store.locate_record(job())
+    path.write_text("{")
+    assert store.find_record(job()) is None
+    damage = store.describe_damaged_record(job())
+    assert damage.startswith(f"the run record {path} is damaged: expected one JSON")
+    assert path.read_text() == "{"
 
 
 def test_a_dangling_link_in_place_of_a_record_is_an_error(store, tmp_path):
@@ -131,14 +134,6 @@ def test_a_dangling_link_in_place_of_a_record_is_an_error(store, tmp_path):
     store.locate_record(job(seed=1)).symlink_to(tmp_path / "gone")
     with pytest.raises(UserError, match="a link with a missing target is in its place; remove it"):
         store.put_record_of_attempt(job(seed=1), content(job(seed=1)), "attempt")
-
-
-def test_a_record_that_contradicts_itself_is_set_aside(store):
-    """A finished run without a return is not judged, whatever its checksum says."""
-    path = store.locate_record(job())
-    run_record.write_record_with_checksum(path, {**content(job()), "final_return": None})
-    with pytest.raises(UserError, match="contradicts itself: status 'finished' with the return"):
-        recorded_runs.read_run_and_record(path)
 
 
 def test_infinite_values_become_null():
@@ -161,17 +156,6 @@ def test_a_write_that_fails_leaves_the_old_record_and_nothing_beside_it(store, m
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
-    """Two gates that begin with one report's folder are both told yes; nothing is left in it."""
-    folder = tmp_path / "report"
-    with ThreadPoolExecutor(8) as pool:
-        for requested in [
-            pool.submit(run_record.check_folder_is_writable, folder, "it") for _ in range(800)
-        ]:
-            requested.result()
-    assert list(folder.iterdir()) == []
-
-
 def test_the_key_of_a_run_is_the_digest_of_all_that_decides_it():
     """Sorted JSON of the whole run; of many seeds at once it is the same."""
     for run in (job(7), *job(0).make_jobs_of_seeds([7, 1000, 12345])):
@@ -179,3 +163,76 @@ def test_the_key_of_a_run_is_the_digest_of_all_that_decides_it():
         assert run.key == hashlib.sha256(text.encode()).hexdigest()[:16]
     assert job(0).make_jobs_of_seeds([7]) == [job(7)]
     assert job(7).key == job(0).make_jobs_of_seeds([7])[0].key != job(7, sources={"some": "1"}).key
+
+
+#: a name that leads elsewhere, one too long for a file, an escape sequence, half of a character
+PATHS = ("../../x", "", "x" * 300, "a\x1b[2Jb", "a\ud800b")
+#: key of a record -> values that it never has, of those that ``test_data_contracts`` does not try
+WRONG = {
+    "curve": ([[100, ["1"]]], [[-1, [1.0]]], [[True, [1.0]]]),
+    "critic": ({}, {"states": 1.5, "bootstrapped": 0.0}),
+    "attempt": tuple({"id": key} for key in PATHS),
+    "key": (None, "0" * 16, "../../x"),
+    "job.cell.framework": PATHS,
+    "job.cell.other": ("x",),
+}  # fmt: skip
+
+
+def with_value(record: dict, place: str, value: object) -> dict:
+    """Return the record with another value at a place; the key is not updated."""
+    *above, name = place.split(".")
+    inner = record
+    for key in above:
+        inner = inner[key]
+    inner[name] = value
+    return record
+
+
+def put(folder, name: str, record: dict):
+    """Write a record, sealed; its path."""
+    path = folder / "some-ppo-Ring-v0-smoke" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True, parents=True)
+    run_record.write_record_with_checksum(path, record)
+    return path
+
+
+@pytest.mark.parametrize("place", WRONG)
+def test_a_sealed_record_of_another_kind_is_refused(tmp_path, place):
+    """``verify`` names it in one line; the model, not the key, finds it."""
+    for number, value in enumerate(WRONG[place]):
+        put(tmp_path, f"0000-{number}", with_value(content(job()), place, value))
+    result = audit.audit_store(Store(tmp_path), None)
+    assert (result.records, len(result.damaged)) == (0, len(WRONG[place]))
+    for path in result.damaged:
+        with pytest.raises(UserError) as values:
+            recorded_runs.read_run_and_record(path)
+        assert str(values.value).startswith(f"the run record {path}")
+        assert len(str(values.value).splitlines()) == 1
+        assert place in ("key", "job.cell.other") or "does not fit its key" not in str(values.value)
+
+
+def content_of(**names: str) -> dict:
+    """Return the record of a run whose cell has other names."""
+    return content(job(cell=replace(job().cell, **names)))
+
+
+def test_names_are_those_of_files_and_later_fields_are_kept(tmp_path):
+    """An environment may stand in a namespace; names that are too long together are refused."""
+    path = put(tmp_path, "0000-x", content_of(environment="ALE/Pong-v5"))
+    run, _ = recorded_runs.read_run_and_record(path)
+    assert run.cell.environment == "ALE/Pong-v5"
+    assert "/" not in run.cell.id
+    path = put(tmp_path, "0000-x", content_of(framework="f" * 150, algorithm="a" * 150))
+    with pytest.raises(UserError, match="key 'job.cell' is .* expected names that are short"):
+        recorded_runs.read_run_and_record(path)
+    critic = {"states": 9, "bootstrapped": 0.0, "finite": False, "later": "x"}
+    record = content(job()) | {"later": [1], "critic": critic, "time": {"later": "x"}}
+    assert recorded_runs.read_run_and_record(put(tmp_path, "0000-x", record)) == (job(), record)
+
+
+@pytest.mark.parametrize("environment", ["a/b/c", "a/", "../a"])
+def test_an_environment_leads_nowhere_else(tmp_path, environment):
+    """One slash between two plain names, and no other."""
+    path = put(tmp_path, "0000-x", content_of(environment=environment))
+    with pytest.raises(UserError, match=r"key 'job.cell.environment' is .*, expected an env"):
+        recorded_runs.read_run_and_record(path)

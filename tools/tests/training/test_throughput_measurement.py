@@ -61,15 +61,11 @@ def with_floor(adapter, short):
     return trained, blocks, optimizer_steps
 
 
-def test_a_training_has_the_gradient_steps_that_it_is_credited_with(with_floor, short):
-    """The framework's optimiser steps as often as the protocol says, the floor's in every block."""
+def test_blocks_cover_a_training_and_its_gradient_steps(with_floor, short):
+    """As many as the protocol says, and the floor's in every block; both sides took time."""
     trained, blocks, optimizer_steps = with_floor
     assert optimizer_steps[False] == short.count_updates_between(1, trained.steps + 1) > 0
     assert optimizer_steps[True] == sum(block.updates for block in blocks) > 0
-
-
-def test_blocks_cover_the_training_between_its_checkpoints(with_floor, short):
-    """They have the steps from the first checkpoint to the last, and both sides took time."""
     _, blocks, _ = with_floor
     first, *_, last = short.list_checkpoints()
     assert sum(block.steps for block in blocks) in range(last - first - 64, last - first + 65)
@@ -94,17 +90,13 @@ def test_the_floor_leaves_the_training_alone(adapter, short, with_floor):
     assert all((parameters[name] == alone.parameters[name]).all() for name in parameters)
 
 
-def test_a_rollout_and_its_updates_are_one_block():
-    """Observed a step after each rollout, or after the rollout only, it has the same updates."""
+def test_a_rollout_or_a_share_of_updates_is_one_block():
+    """Observed a step after a rollout, or with it; off policy from where learning starts."""
     measured = ON_POLICY.list_checkpoints()
     assert measured == [65, 129, 193, 257]
     assert ON_POLICY.count_total_steps() == 320
     for start in (*measured[:-1], 128, 192):
         assert ON_POLICY.count_updates_between(start, start + 64) == 12
-
-
-def test_blocks_begin_where_learning_starts():
-    """Off policy each has its share of gradient steps; one more than is counted warms up."""
     measured = OFF_POLICY.list_checkpoints()
     assert measured == [200, 220, 240, 260] == [*measured[:-1], OFF_POLICY.count_total_steps()]
     for start in measured[:-1]:

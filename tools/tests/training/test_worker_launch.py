@@ -48,11 +48,26 @@ def finished(request, tmp_path_factory, warm_executable):
         return store, run, worker_launch.do_run_unless_recorded(run, store)
 
 
-def test_a_run_leaves_one_record(finished):
-    """A finished run leaves its record and nothing else."""
+def test_a_run_leaves_one_record_with_all_that_it_rests_on(finished):
+    """Job, machine, times, curve, training return and accuracy of the critic, and nothing else."""
     store, run, record = finished
     assert record["status"] == "finished", record["failure"]
     assert list(store.locate_record(run).parent.iterdir()) == [store.locate_record(run)]
+    _, run, record = finished
+    assert record["job"]["versions"] == dict(run.versions)
+    assert record["job"]["seed"] == run.seed
+    assert record["job"]["hyperparameters"] == dict(run.hyperparameters)
+    assert set(record["platform"]) == set(machine.FIELDS)
+    assert all(record["platform"].values())
+    assert record["platform"]["torch_threads"] == 1
+    assert record["time"]["cpu_seconds"] > 0
+    assert [steps for steps, _ in record["curve"]] == [40, 80, 120]
+    assert record["final_return"] == pytest.approx(sum(record["curve"][-1][1]) / 3)
+    late = [row for at, *row in record["episodes"] if at > record["steps"] * 2 / 3]
+    assert record["training_return"] == pytest.approx(sum(row[0] for row in late) / len(late))
+    # a reward of 1 a step: as many states as the lengths of the last ten episodes say
+    assert record["critic"]["states"] == sum(length for _, length in late[-10:])
+    assert {"bias", "bootstrapped", "explained_variance"} < set(record["critic"])
 
 
 def digest_bare_training(seed: int) -> str:
@@ -72,25 +87,6 @@ def test_the_weights_are_those_of_a_bare_call(finished):
     assert finished[2]["parameters_sha256"] == digest_bare_training(seed=7)
     # the digest tells two trainings apart
     assert finished[2]["parameters_sha256"] != digest_bare_training(seed=8)
-
-
-def test_a_record_says_everything_that_it_rests_on(finished):
-    """The record has job, machine, times, curve, training return and accuracy of the critic."""
-    _, run, record = finished
-    assert record["job"]["versions"] == dict(run.versions)
-    assert record["job"]["seed"] == run.seed
-    assert record["job"]["hyperparameters"] == dict(run.hyperparameters)
-    assert set(record["platform"]) == set(machine.FIELDS)
-    assert all(record["platform"].values())
-    assert record["platform"]["torch_threads"] == 1
-    assert record["time"]["cpu_seconds"] > 0
-    assert [steps for steps, _ in record["curve"]] == [40, 80, 120]
-    assert record["final_return"] == pytest.approx(sum(record["curve"][-1][1]) / 3)
-    late = [row for at, *row in record["episodes"] if at > record["steps"] * 2 / 3]
-    assert record["training_return"] == pytest.approx(sum(row[0] for row in late) / len(late))
-    # a reward of 1 a step: as many states as the lengths of the last ten episodes say
-    assert record["critic"]["states"] == sum(length for _, length in late[-10:])
-    assert {"bias", "bootstrapped", "explained_variance"} < set(record["critic"])
 
 
 ACCIDENTS = """

@@ -78,9 +78,13 @@ def name_changes(pieces):
 
 
 def test_comments_and_formatting_are_no_difference(tmp_path):
-    """A file whose statements are the same has no pieces that differ."""
+    """Lines are Python's: a character that ends none of them does not move them."""
     new = BASE.replace("import warnings\n", "\nimport warnings  # of all\n").replace("k=1", "k = 1")
     assert find_pieces(tmp_path, BASE, new) == []
+    text = "# \f \x85\ndef f():\n    return {}\n"
+    (piece,) = find_pieces(tmp_path, text.format(1), text.format(2))
+    (row,) = attribution.collect_differing_lines([piece], {})[piece].differing_rows
+    assert (row.old, row.new) == ((3, "    return 1"), (3, "    return 2"))
 
 
 TEXTS = [
@@ -279,14 +283,6 @@ def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
     }  # fmt: skip
 
 
-def test_the_lines_of_a_function_are_those_of_python(tmp_path):
-    """A character that ends no line of Python does not move them."""
-    text = "# \f \x85\ndef f():\n    return {}\n"
-    (piece,) = find_pieces(tmp_path, text.format(1), text.format(2))
-    (row,) = attribution.collect_differing_lines([piece], {})[piece].differing_rows
-    assert (row.old, row.new) == ((3, "    return 1"), (3, "    return 2"))
-
-
 def find_difference(folder, old, new):
     """The difference of the only piece that differs."""
     assert BASE.count(old) == 1
@@ -306,25 +302,17 @@ def find_difference(folder, old, new):
         ("k=1", "l=1", [(24, 45)]),
         # its text is the same, and when it runs is not
         ("            raise", "            pass\n        raise", [(34, 34), (35, 35)]),
+        # parts that may not be evaluated though their line runs are not measured
+        *((*pair, []) for pair in (
+            ("x and total", "x and not total"), ("[a for a in total]", "[a + 1 for a in total]"),
+            ("if x else z", "if x else -z"), ("total = 4", "total = 3"), ("k=1", "k=2"),
+            ("n=2", "n=3"))),
     ],
-)
+)  # fmt: skip
 def test_the_statements_that_differ_are_found_by_line(tmp_path, old, new, spans):
     """Those of the new version, with all their lines; a removed one has the line in its place."""
     difference = find_difference(tmp_path, old, new)
-    assert (list(difference.spans), difference.unmeasured) == (spans, 0)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("x and total", "x and not total"), ("[a for a in total]", "[a + 1 for a in total]"),
-        ("if x else z", "if x else -z"), ("total = 4", "total = 3"), ("k=1", "k=2"), ("n=2", "n=3"),
-    ],
-)  # fmt: skip
-def test_a_part_that_may_not_be_evaluated_is_not_measured(tmp_path, old, new):
-    """Its line runs without it: operands, branches, comprehensions, defaults, one-line blocks."""
-    difference = find_difference(tmp_path, old, new)
-    assert (difference.spans, difference.unmeasured) == ((), 1)
+    assert (list(difference.spans), difference.unmeasured) == (spans, int(not spans))
 
 
 @pytest.mark.parametrize(

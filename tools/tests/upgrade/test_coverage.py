@@ -81,22 +81,25 @@ def state(*trainings, piece=None, probed=(), patterns=()):
     return entry.state
 
 
-def test_what_only_probes_execute_is_not_compared():
-    """The probes are named: the numbers that they observe need not depend on it."""
+def test_what_executes_a_function_is_named():
+    """Probes prove nothing: the numbers that they observe need not depend on it.
+
+    A training without open branches has gone both ways; algorithms are those of the class.
+    """
     training = traced("sac", version_trace("Agent.other"))
     assert state(training) == NEVER
     assert only(training, probed=("x [library]",)).details == ("x [library]",)
     assert state(training, probed=("x [library]",)) == NOT_COMPARED
-
-
-def test_a_function_that_trainings_enter_names_them():
-    """A training without open branches has gone both ways, whatever was probed."""
     executed = {"sac": "Agent.train", "td3": "Agent.other", "sac gsde": "Agent.train"}
     trainings = [traced(name, version_trace(function)) for name, function in executed.items()]
     execution = only(*trainings, probed=("x [library]",))
     assert state(*trainings, probed=("x [library]",)) == SAME
     assert execution.trainings == ("sac", "sac gsde")
     assert execution.algorithms == ("sac", "td3")
+    executed = {"sac gsde": "Agent.step", "td3": "Other.train"}
+    trainings = [traced(name, version_trace(function)) for name, function in executed.items()]
+    assert only(*trainings).algorithms == ("sac",)
+    assert only(*trainings, piece=function("train")).algorithms == ("sac", "td3")
 
 
 def always_true(line=115):
@@ -129,16 +132,12 @@ def test_what_went_one_way_only_is_said(trace, message):
 
 
 def test_two_trainings_go_both_ways_together():
-    """One takes the one way, another one the other, in either order."""
+    """In either order; so does a clamp that binds below in one and above in another."""
     for first, second in ((always_true(), never_true()), (never_true(), always_true())):
         assert state(traced("sac", first), traced("td3", second)) == SAME
     assert state(traced("sac", always_true()), traced("td3", always_true())) == ONE_WAY
     two_places = only(traced("sac", always_true(115)), traced("td3", never_true(116)))
     assert [way.line for way in two_places.one_way] == [115, 116]
-
-
-def test_what_operations_did_is_united_over_the_trainings():
-    """A clamp that binds below in one training and above in another one binds both ways."""
     below = version_trace("Agent.train", activity=[(115, "clamp", ["below"])])
     above = version_trace("Agent.train", activity=[(115, "clamp", ["above", "inside"])])
     assert state(traced("sac", below), traced("td3", above)) == SAME
@@ -177,26 +176,22 @@ def test_what_runs_at_import_is_reached_with_its_file(name):
     assert state(traced("td3", version_trace()), piece=piece) == NEVER
 
 
-def test_the_algorithms_are_those_that_use_the_class():
-    """Another class of the file is none of theirs; a function without a class is of all."""
-    executed = {"sac gsde": "Agent.step", "td3": "Other.train"}
-    trainings = [traced(name, version_trace(function)) for name, function in executed.items()]
-    assert only(*trainings).algorithms == ("sac",)
-    assert only(*trainings, piece=function("train")).algorithms == ("sac", "td3")
-
-
 def imported(*files):
     """A trace that imports files and executes no function of them."""
     return Trace(header={"failure": "", "imported": list(files)}, events=())
 
 
 def test_what_runs_at_import_is_executed_by_an_import():
-    """Branches of it are not measured, and reported so."""
+    """Branches of it are not measured; lines of a function that never ran are named."""
     plain = traced("sac", imported(FILE))
     assert state(plain, piece=function("<module>")) == SAME
     own = Function(name="<module>", first=1, last=1, code="If(test=")
     assert state(plain, piece=replace(function("<module>"), old=own, new=own)) == ONE_WAY
     assert state(traced("sac", imported("package/other.py")), piece=function("<module>")) == NEVER
+    trace = version_trace("Agent.train")
+    trace.header["lines"] = {FILE: [[111, 112], [111, 112, 113, 114, 130]]}
+    (way,) = only(traced("sac", trace)).one_way
+    assert (way.line, way.summary) == (113, "lines 113-114 never ran")
 
 
 @pytest.mark.parametrize("code", ["IfExp(test", "BoolOp(op", "Try(body", "comprehension(target"])
@@ -205,14 +200,6 @@ def test_conditions_that_are_not_measured_are_never_all_branches(code):
     own = Function(name="Agent.train", first=110, last=120, code=code)
     piece = replace(function(), new=own)
     assert state(traced("sac", version_trace("Agent.train")), piece=piece) == ONE_WAY
-
-
-def test_lines_that_never_ran_are_named():
-    """A function of which a line never ran was not executed with all its branches."""
-    trace = version_trace("Agent.train")
-    trace.header["lines"] = {FILE: [[111, 112], [111, 112, 113, 114, 130]]}
-    (way,) = only(traced("sac", trace)).one_way
-    assert (way.line, way.summary) == (113, "lines 113-114 never ran")
 
 
 def package_of(folder, old, new):
@@ -298,7 +285,7 @@ def test_a_module_of_which_one_name_is_used_was_executed_in_part(tmp_path):
 
 
 def failing(piece, culprit=False):
-    """The state of a piece that a training of the new version executes before it fails."""
+    """The entry of a piece that a training of the new version executes before it fails."""
     execution = only(traced("sac", version_trace("Agent.train"), verdict="diverged"), piece=piece)
     checks = {"sac": (NEW_FAILS, Culprits(alone=piece) if culprit else None)}
     [entry] = entries.make_code_entries([execution], checks, (), ())
@@ -306,16 +293,12 @@ def failing(piece, culprit=False):
 
 
 def test_an_error_of_the_new_version_is_that_of_its_culprit_alone():
-    """Other code that ran before the error is not compared, with this reason."""
+    """Other code, files and packages that ran before it are not compared, with this reason."""
     piece = function("Agent.train")
     assert failing(piece, culprit=True).state == NEW_FAILS
     beside = failing(piece)
     assert beside.state == NOT_COMPARED
     assert beside.reason == "executed only by trainings that end in an error on the new version"
-
-
-def test_a_file_and_a_package_of_a_failing_training_do_not_fail():
-    """They ran before the error, and nothing of them is compared."""
     pair = Inventory(
         versions={"gymnasium": ("1", "2")}, files=(OtherFile(file="p/a.so", how="changed"),)
     )

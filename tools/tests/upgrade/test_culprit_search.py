@@ -115,8 +115,8 @@ def trace_answers(*raised, **values):
     return small_traces.trace(*events, functions={FILE: ["train"]})
 
 
-def test_an_error_of_a_trial_alone_proves_nothing():
-    """A trial that fails where neither version does proves nothing; a shared error is an answer."""
+def test_errors_of_trials_and_versions():
+    """One of a trial alone proves nothing; one of a version is placed where it is raised."""
     training = traced("x", trace_answers(loss=1.0), trace_answers(loss=2.0))
     refused = trace_answers(loss="refused: TypeError")
     came = delta_debugging._judge_reverted_training(training, (TRAIN,), refused)
@@ -124,10 +124,6 @@ def test_an_error_of_a_trial_alone_proves_nothing():
     assert (came.outcome, came.why) == ("failed", why)
     training = replace(training, old=refused)
     assert delta_debugging._judge_reverted_training(training, (TRAIN,), refused).outcome == "as old"
-
-
-def test_an_error_of_one_version_alone_is_placed_where_it_is_raised():
-    """In the nearest function that differs, by the lines of that version; not what both refuse."""
     fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
 
     def place(old, new):
@@ -277,11 +273,13 @@ def test_the_nearest_are_reverted_one_by_one_and_the_others_by_halves(functions)
     assert recorder.groups[-1][1] == sorted(NAMES)
 
 
-def test_a_function_of_the_place_that_does_nothing_is_not_named(functions):
-    """The traces part in it, and it is another that moves them."""
+def test_a_function_of_the_place_is_named_unless_it_does_nothing(functions):
+    """One that cannot be put back is not shown to do nothing."""
     culprits = find_culprits_of_sac(Recorder({"f7": -1.0}), functions, line=132)
     assert names(culprits.place) == ["f3"]
     assert names(culprits.likely_functions) == ["f7"]
+    culprits = find_culprits_of_sac(Recorder(misfits={"f2"}), functions, line=122)
+    assert names(culprits.likely_functions) == ["f2"]
 
 
 def test_the_functions_of_the_place_come_first(functions):
@@ -296,12 +294,6 @@ def test_the_functions_of_the_place_come_first(functions):
     find_culprits(recorder, [*far, functions[15]], training)
     tried = [name for _, (name, *further) in recorder.groups if not further]
     assert tried[:5] == ["f15", "g3", "g1", "g2", "g0"]
-
-
-def test_a_function_of_the_place_that_cannot_be_put_back_is_named(functions):
-    """It is not shown to do nothing."""
-    culprits = find_culprits_of_sac(Recorder(misfits={"f2"}), functions, line=122)
-    assert names(culprits.likely_functions) == ["f2"]
 
 
 def test_only_what_a_training_enters_and_can_be_reverted_is_tried(functions):
@@ -401,15 +393,6 @@ def test_what_fails_by_itself_is_put_back_with_what_does_nothing_by_itself(funct
     assert not {"f2", "g"} & set(names(culprits.without_influence))
 
 
-def test_recordings_are_limited_and_what_is_left_is_said(functions):
-    """However much has changed."""
-    recorder = Recorder({"f8": -1.0, "f15": -1.0})
-    culprits = find_culprits_of_sac(recorder, functions, limit=3.65)
-    assert len(recorder.groups) == 12
-    assert len(culprits.open) > 0
-    assert set(culprits.open).isdisjoint(culprits.without_influence)
-
-
 def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
     """Only changed functions that they execute tell them apart, and where they diverge."""
     trainings = [
@@ -447,17 +430,13 @@ def test_files_with_the_same_other_content_are_one_group_and_times_are_none():
 
 
 def test_minutes_go_to_plain_trainings_and_to_each_changed_function_first():
-    """A training that executes the same function comes in a later turn."""
+    """A note names the training that was searched in place of another."""
     first = {"ppo": "train", "ppo gsde": "train", "sac wide": "sample", "sac": "sample",
              "td3 x": "f"}  # fmt: skip
     ordered = diverging_groups.order_trainings_to_spread_functions(
         {name: (FILE, function) for name, function in first.items()}
     )
     assert ordered == ["ppo", "sac", "td3 x", "ppo gsde", "sac wide"]
-
-
-def test_a_note_names_the_training_that_was_searched():
-    """In place of one that was not recorded again."""
     trainings = [parted("long", 0), parted("short", 0)]
     representatives = {"long": "short", "short": "short"}
     noted, same = diverging_groups.name_representatives(trainings, representatives)

@@ -1,4 +1,4 @@
-"""What the installer says and is told, and what distributions declare."""
+"""What the installer says and is told, what distributions declare, and known good pins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ import sys
 
 import pytest
 
-from rlregress.upgrade.versions import cached_folders, distribution_metadata, installer, requested
+from rlregress.upgrade.versions import (
+    cached_folders,
+    distribution_metadata,
+    installer,
+    known_good_pins,
+    requested,
+)
 from rlregress.upgrade.versions.resolved import resolve_versions
 
 UV_SAYS = [
@@ -107,3 +113,32 @@ def test_the_first_of_a_name_counts_and_what_has_none_is_left_out(tmp_path):
     )
     assert list(named) == ["some-package"]
     assert named["some-package"].locate_file("") == tmp_path / "1"
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a file with the given lines."""
+
+    def read_lines(*lines):
+        (tmp_path / "x.toml").write_text("\n".join(lines) + "\n")
+        return known_good_pins.read_stacks(tmp_path)
+
+    return read_lines
+
+
+GOOD = ("[[stack]]", 'package = "A_b"', 'since = "1.0"', 'until = "2.0"', 'requires = ["x==1"]')
+
+
+def test_a_stack_holds_from_one_release_up_to_another(read):
+    """It adds only missing pins, with its tools: what the user pins wins."""
+    (stack,) = read(*GOOD)
+    versions = ["0.9", "1.0", "1.9.9", "2.0", "2.0rc1", "x"]
+    assert [v for v in versions if stack.is_for_release("a-b", v)] == ["1.0", "1.9.9", "2.0rc1"]
+    assert not any(stack.is_for_release("other", version) for version in versions)
+    # and every entry of the data is as it has to be
+    assert known_good_pins.read_stacks()
+    (stack,) = read(*GOOD[:4], 'requires = ["x==1", "y<3"]', 'build = ["tool==1"]')
+    defaults = known_good_pins.choose_known_good_versions(["a-b==1.5", "X==2"], [stack])
+    assert defaults == known_good_pins.Defaults(("y<3",), ("tool==1",))
+    defaults = known_good_pins.choose_known_good_versions(["a-b==2.5"], [stack])
+    assert defaults == known_good_pins.Defaults()

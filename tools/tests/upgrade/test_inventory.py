@@ -153,10 +153,10 @@ def test_files_below_a_folder(tmp_path):
 GONE = PublicChange(kind="gone", name="frame.f", file="f.py", line=1, summary="frame.f is gone")
 
 
-def test_what_is_gone_is_printed_before_a_training():
-    """A package with its old version, those that were required first; each name once, and few.
+def test_early_answers_are_printed():
+    """What is gone: packages with their old version, required ones first; each name once, and few.
 
-    What was not compared is not printed as gone.
+    What was not compared is not gone; details and defaults have the old and the new value.
     """
     other = (
         replace(GONE, kind="deprecated", summary="frame.g warns now"),
@@ -171,10 +171,6 @@ def test_what_is_gone_is_printed_before_a_training():
     public = tuple(replace(GONE, summary=f"name {number} is gone") for number in range(30))
     *names, total = early_answers.describe_broken_names_and_lost_packages(Inventory(public=public))
     assert total == f"  gone or incompatible: and {30 - len(names)} more"
-
-
-def test_what_probes_find_is_printed_with_old_and_new():
-    """Details and defaults."""
     assert early_answers.describe_changed_details_and_defaults([SCALE], [BATCH]) == [
         f"  differs: sac.critic_loss.scale [library]: {SCALE.variant_change_in_words}",
         "  another default: td3 [library] `batch`: 100 -> 256",

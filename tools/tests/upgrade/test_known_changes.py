@@ -46,24 +46,17 @@ def read(folder, text):
 
 @HISTORIES
 def test_committed_history_is_sound(history):
-    """Every id begins with framework and release; a change in scope names files and functions."""
-    for change in known_changes.load_changes(history):
-        assert change.id.startswith(f"{history}-{change.release}-"), change.id
-        assert change.functions or not change.must_be_flagged, change.id
-        for function in change.functions:
-            file, _, name = function.partition(" ")
-            assert file.endswith(".py"), (change.id, function)
-            assert name, (change.id, function)
-
-
-@HISTORIES
-def test_details_and_defaults_are_known(history):
-    """Details are ids of the catalogue; defaults are an algorithm and a hyperparameter of ours."""
+    """Ids begin with framework and release, functions have files, details and defaults are ours."""
     ids = {detail.id for detail in registry.list_details()}
     file = suite.locate_baselines() / "hyperparameters" / f"{history}.yaml"
     sets = ["original", history] if file.is_file() else ["original"]
     names = {n for name in sets for values in read_hyperparameters(name).values() for n in values}
     for change in known_changes.load_changes(history):
+        assert change.id.startswith(f"{history}-{change.release}-"), change.id
+        assert change.functions or not change.must_be_flagged, change.id
+        for function in change.functions:
+            file, _, name = function.partition(" ")
+            assert (file.endswith(".py"), bool(name)) == (True, True), (change.id, function)
         assert set(change.details) <= ids, change.id
         for default in change.defaults:
             algorithm, _, name = default.partition(" ")
@@ -87,7 +80,7 @@ def test_pairs_of_stable_baselines_hold_changes_and_healthy_neighbours():
 
 
 def test_change_concerns_its_algorithms(tmp_path):
-    """A change of all algorithms concerns each, another one only those that it names."""
+    """All, or those that it names; an id that occurs twice is named with both places."""
     (change,) = read(tmp_path, SOUND)
     assert change.concerns_training("dqn episodes")
     assert change.concerns_training("recurrent_dqn")
@@ -95,6 +88,9 @@ def test_change_concerns_its_algorithms(tmp_path):
     assert not change.concerns_training("sac")
     (change,) = read(tmp_path, SOUND.replace('["ppo", "dqn"]', '["all"]'))
     assert change.concerns_training("sac")
+    assert len(read(tmp_path, SOUND + SECOND)) == 2
+    with pytest.raises(UserError, match=r"line 18: key 'id' is 'x-1.1-halved'.*line 3 has it"):
+        read(tmp_path, SOUND + SECOND.replace("doubled", "halved"))
 
 
 @pytest.mark.parametrize(
@@ -115,13 +111,6 @@ def test_damage_is_named(tmp_path, old, new, message):
         read(tmp_path, SOUND.replace(old, new, 1))
     assert message in str(raised.value)
     assert str(tmp_path / "x.toml") in str(raised.value)
-
-
-def test_id_that_occurs_twice_is_named(tmp_path):
-    """Two changes of one id are refused, with the places of both; two of different ids are not."""
-    assert len(read(tmp_path, SOUND + SECOND)) == 2
-    with pytest.raises(UserError, match=r"line 18: key 'id' is 'x-1.1-halved'.*line 3 has it"):
-        read(tmp_path, SOUND + SECOND.replace("doubled", "halved"))
 
 
 def test_unknown_framework_is_named():

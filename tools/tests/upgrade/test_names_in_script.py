@@ -122,18 +122,14 @@ def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
     assert {*own} == {tmp_path / f for f in (*names_found.files, "broken.py", "settings.yaml")}
 
 
-def test_a_class_is_used_by_its_heirs_and_an_operator_without_a_word(tmp_path):
-    """Its parameters are those of what derives from it, under any other name of that."""
+def test_a_class_is_used_by_its_heirs_and_a_lost_file_may_use_all(tmp_path):
+    """Parameters are those of what derives from it; an operator is used without a word."""
     frame, script = tmp_path / "frame.py", tmp_path / "train.py"
     frame.write_text("class Base: ...\nclass PPO(Base): ...\nMine = PPO\nclass Idle: ...")
     script.write_text("import frame\nframe.Mine()")
     names = {f"frame.{n}" for n in ("PPO.__init__", "Base.__init__", "Idle.__init__", "A.__call__")}
     unused = names_in_script.find_unused_names(names, [script], [], [str(frame)])
     assert unused == {"frame.Idle.__init__"}
-
-
-def test_a_file_that_is_gone_may_use_every_name(tmp_path):
-    """A file that is gone since the script imported it leaves all names in the verdict."""
     script = tmp_path / "train.py"
     script.touch()
     assert names_in_script.find_unused_names([READ], [script], [], []) == {READ}

@@ -38,7 +38,7 @@ def _sentences(adapter, trainings=(), **options):
 
 
 def test_what_an_adapter_lacks_is_derived_from_it():
-    """Every capability that an adapter has not is named, and none that it has."""
+    """Every capability that it has not, and algorithms of which no training is there."""
     assert _sentences(BARE) == [
         "files of older versions, scenarios, generated calls, defaults of public classes, returns: "
         "its adapter has none",
@@ -49,10 +49,6 @@ def test_what_an_adapter_lacks_is_derived_from_it():
     ]
     sb3 = frameworks.get_adapter("sb3")
     assert _sentences(sb3, tuple(sb3.list_trace_trainings())) == []
-
-
-def test_an_algorithm_without_training_is_listed():
-    """A report says of an algorithm whose details are probed that no training of it is there."""
     for name, trainings, algorithm, is_built_in in (
         ("contrib", ("qrdqn",), "dqn", True),
         ("contrib", ("maskableppo",), "sac", False),

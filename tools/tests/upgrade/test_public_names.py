@@ -1,4 +1,4 @@
-"""Changes of the public names of a package are read from its source, and are complete."""
+"""Public names of a package, and what uses a package that is gone, are read from source."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.upgrade.differences import changed_functions, public_names
+from rlregress.upgrade.differences.package_users import list_functions_using
 from tools.tests.small_files import write_files, write_versions
 
 
@@ -52,15 +53,11 @@ def test_every_difference_is_one_entry(compare_packages, tmp_path):
         assert public_names.can_change_public_names(pieces) or not summaries, what
 
 
-def test_a_file_that_nests_too_deeply_is_unread(compare_packages):
-    """One sum of thousands of terms is no traceback, and the package is not compared."""
+def test_an_entry_says_where(compare_packages):
+    """Lines are the new version's, or the old one's of what is gone; deep nesting is unread."""
     terms = "+".join(["y"] * 10_000)
     (entry_,) = compare_packages(f"X = {terms}", f"X = {terms} + 1")
     assert (entry_.kind, entry_.name) == ("unread", "p")
-
-
-def test_an_entry_says_where(compare_packages):
-    """File and line are those of the new version, or of the old one for a removed name."""
     entries = compare_packages("\n\ndef f(): pass\nX = 1", "\n\n\n\ndef f(x): pass")
     lines = {c.name: (c.file, c.line) for c in entries}
     assert lines == {"p.m.X": ("p/m.py", 4), "p.m.f": ("p/m.py", 5)}
@@ -109,3 +106,32 @@ class Agent:
     assert pieces
     assert not public_names.can_change_public_names(pieces)
     assert public_names.list_public_changes(*(Path(folder) for (folder,) in folders)) == []
+
+
+GUARDED = "try:\n  import pandas as pd\nexcept ImportError:\n  raise ImportError('pip') from None\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "users"),
+    [
+        ("import pandas\ndef load(): return pandas.read_csv('x')\ndef other(): ...", ["load"]),
+        ("def load():\n  try:\n    import pandas\n  except ImportError:\n    raise", ["load"]),
+        (f"{GUARDED}def plot(x): return [pd.Series(y) for y in x]", ["plot"]),
+        ("from pandas import Series as S\nclass A:\n  def f(self): S()\n  def _g(self): S()",
+         ["A.f"]),
+        ("import pandas\ndef load(): pandas.read_csv('x')\ndef both(): load()\ndef no(x): x.load()",
+         ["load", "both"]),
+        # what runs, and a type checker does not read, or not alone
+        ("import typing\nif not typing.TYPE_CHECKING:\n  import pandas\n"
+         "def f(): x = pandas", ["f"]),
+        ("TYPE_CHECKING = True\nif TYPE_CHECKING:\n  import pandas\ndef f(): x = pandas", ["f"]),
+        # in annotations, of something else of that name, or private
+        ("import pandas\ndef load() -> pandas.DataFrame: ...\ndef f(x: pandas.Series): ...", []),
+        ("from .pandas import f\ndef g(): f()", []),
+        ("def broken(: import pandas", []),
+    ],
+)  # fmt: skip
+def test_a_function_that_uses_a_package_is_named(tmp_path, text, users):
+    """It imports the package itself, or reads a name that its module has from there."""
+    (tmp_path / "a.py").write_text(text)
+    assert list_functions_using({"pandas", "matplotlib"}, tmp_path) == users

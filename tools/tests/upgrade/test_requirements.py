@@ -82,13 +82,9 @@ REQUIREMENTS = {
 
 
 def test_every_difference_is_one_sentence():
-    """Each change has its kind and both values; a condition that holds here both times is none."""
+    """With both values; a field that could not be read is a change of its own, never equal."""
     for case, (old, new, expected) in REQUIREMENTS.items():
         assert sentences(old, new) == expected, case
-
-
-def test_what_was_not_read_is_never_equal():
-    """A field that could not be read is a change of its own, and is not compared."""
     unread = declare("x", python=">=3", unread={"install_requires": "setup.py:3"})
     sentence = "unread: its declaration of install_requires was not read: setup.py:3"
     assert sentences(unread, unread) == [sentence]

@@ -11,6 +11,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.cli import upgrade as upgrade_command
+from rlregress.errors import UserError
 from rlregress.model import differences as model
 from rlregress.model.code import CODE_CHANGED, ChangedPiece, Function
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
@@ -43,7 +44,7 @@ from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.differences.public_names import PublicChange
 from rlregress.upgrade.evidence import compared_trainings, return_gate, saved_files_comparison
 from rlregress.upgrade.evidence.version_fingerprints import make_changed_detail
-from rlregress.upgrade.verdict import entries
+from rlregress.upgrade.verdict import accepted, entries
 from rlregress.upgrade.versions import requested
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from tools.tests.upgrade import small_traces
@@ -260,17 +261,13 @@ def last_line(folder, **given):
     return "\n".join(lines)
 
 
-def test_what_became_of_the_script_stands_just_before_the_verdict(tmp_path):
-    """A user who names a script looks for it first; without one there is no such line."""
+def test_what_became_of_the_users_script_and_file_stands_just_before_the_verdict(tmp_path):
+    """A user looks for it first: its state, and the returns of its episodes, or why not."""
     assert last_line(tmp_path) == ""
     line = last_line(tmp_path, script=ScriptResult(training=traced("train.py", "diverged")))
     assert line == "your script train.py: diverged"
     line = last_line(tmp_path, script=ScriptResult(training=lost("train.py")))
     assert line == "your script: train.py, on the new version: it ended in an error: E: no"
-
-
-def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
-    """It is named with its state and the returns of its episodes, or why there are none."""
     played = "mean return of episodes 1 to 20: 21.5 -> 20.5"
     loaded = LoadedFile(name="mine.zip", compared=9, differing=1, item="x", played=played)
     other = LoadedFile(name="ppo model", compared=9, played=played)
@@ -385,20 +382,6 @@ def test_a_training_that_one_version_lacks_is_told_from_one_that_fails():
         False,
         {"old": False, "new": True},
     )
-
-
-def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
-    """SAC's factor explains SAC's trace: its probe enters the function that moves the training."""
-    culprits = Culprits(place=(function(),), alone=None, influencing=(function(),))
-    framework = of(
-        PARTED, changed=[GAMMA, SCALE], executions=(reached("sac"),),
-        culprits={"sac": culprits},
-    )  # fmt: skip
-    assert "explained by td3" not in report(upgrade(framework))
-    plain = upgrade_data.convert_upgrade_to_plain_data(upgrade(framework))
-    data = plain["frameworks"]["sb3"]["traces"]["sac"]
-    assert data["details"] == ["sac.critic_loss.scale [library]"]
-    assert data["cause"]["moving"] == [f"{FILE} SAC.train"]
 
 
 def test_details_with_one_cause_are_one_finding():
@@ -533,8 +516,8 @@ def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else
     ]  # fmt: skip
 
 
-def test_a_package_that_is_no_longer_installed_is_what_to_do_about():
-    """An error that names it is no fault of the framework: install it, or lend it."""
+def test_what_to_do_names_packages_that_are_gone_before_names_that_are():
+    """An error that names one is no fault of the framework: install it, or lend it."""
     reason = "ModuleNotFoundError: No module named 'pandas' at train.py:10 <module>"
     gone = Entry(kind=model.PACKAGE, name="pandas", state=model.DIFFERS,
                  summary="3 -> not installed")  # fmt: skip
@@ -544,6 +527,16 @@ def test_a_package_that_is_no_longer_installed_is_what_to_do_about():
     assert step.command == "a command --lend pandas"
     step, *_ = steps(other_packages=[failed])
     assert step.text.endswith("Change that line, or report it upstream.")
+    gone = [
+        Entry(kind=model.PACKAGE, name=name, state=model.DIFFERS, notes=notes)
+        for name, notes in (("pandas", ("needed by load_results", "needed by plot_results")),
+                            ("matplotlib", ("needed by plot_results",)), ("six", ()))
+    ]  # fmt: skip
+    first, second, *_ = steps(other_packages=[*gone, GONE])
+    assert first.text.startswith("Install pandas and matplotlib, which the new version no longer")
+    assert first.text.endswith("if you use load_results, plot_results:")
+    assert first.command == "pip install pandas matplotlib"
+    assert second.text == "Search your code for what is gone or incompatible: logger.read_csv."
 
 
 def test_what_to_do_begins_with_the_error_and_its_line():
@@ -571,20 +564,6 @@ def test_what_to_do_begins_with_the_error_and_its_line():
     assert "train.py names nothing of what is gone or incompatible (logger" in search.text
 
 
-def test_what_to_do_names_packages_that_are_gone_before_names_that_are():
-    """With the functions that use them, and the command that installs them."""
-    gone = [
-        Entry(kind=model.PACKAGE, name=name, state=model.DIFFERS, notes=notes)
-        for name, notes in (("pandas", ("needed by load_results", "needed by plot_results")),
-                            ("matplotlib", ("needed by plot_results",)), ("six", ()))
-    ]  # fmt: skip
-    first, second, *_ = steps(other_packages=[*gone, GONE])
-    assert first.text.startswith("Install pandas and matplotlib, which the new version no longer")
-    assert first.text.endswith("if you use load_results, plot_results:")
-    assert first.command == "pip install pandas matplotlib"
-    assert second.text == "Search your code for what is gone or incompatible: logger.read_csv."
-
-
 def test_what_is_gone_and_public_is_listed_once_as_it_counts():
     """Whoever accepts the name has accepted that its code is gone."""
     file = "p/logger.py"
@@ -597,3 +576,39 @@ def test_what_is_gone_and_public_is_listed_once_as_it_counts():
     assert entries.mark_pieces_listed_as_public_names([piece], []) == [piece]
     other = replace(piece, name="p/logger.py read_json")
     assert entries.mark_pieces_listed_as_public_names([other], [name]) == [other]
+
+
+REVIEWED = Entry(kind=model.PUBLIC, name="p.logger.read_csv", state=model.DIFFERS, content="gone")
+
+
+@pytest.mark.parametrize(
+    ("content", "notes", "verdict", "stale"),
+    [
+        ("gone", ["we never read these"], (model.AS_DOCUMENTED, 0), ()),
+        # what has changed again has to be reviewed again: the old line matches nothing
+        ("moved", [""], (model.CHANGED, 3), (f"read_csv ({REVIEWED.key})",)),
+    ],
+)
+def test_an_accepted_entry_no_longer_decides_and_stays_listed(
+    tmp_path, content, notes, verdict, stale
+):
+    """Its note stands beside it; every other entry counts as before."""
+    path = tmp_path / "accepted.toml"
+    path.write_text(
+        f'[[accepted]]\nkey = "{REVIEWED.key}"\nname = "read_csv"\nnote = "we never read these"\n'
+    )
+    entry = replace(REVIEWED, content=content)
+    result = upgrade(of(traced()), other_packages=[entry])
+    assert result.verdict == model.CHANGED
+    after = accepted.mark_accepted_and_stale(result, accepted.load_accepted_entries(path))
+    assert (after.verdict, after.exit_code) == verdict
+    assert [e.accepted for e in after.entries if e.kind == model.PUBLIC] == notes
+    assert (len(after.entries), after.stale) == (len(result.entries), stale)
+
+
+def test_a_file_with_one_entry_twice_is_refused(tmp_path):
+    """Otherwise what a reviewer has not accepted would seem to be."""
+    path = tmp_path / "accepted.toml"
+    path.write_text(2 * '[[accepted]]\nkey = "0123456789abcdef"\nname = "x"\nnote = "y"\n')
+    with pytest.raises(UserError, match="more than once"):
+        accepted.load_accepted_entries(path)

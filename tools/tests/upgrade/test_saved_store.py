@@ -21,7 +21,6 @@ from rlregress.model.loaded_files import LoadedFile, StoredFile, describe_outcom
 from rlregress.upgrade.evidence import saved_store
 from tests_behavior import test_old_files
 from tools.tests.small_files import Hostile, write_files
-from tools.tests.upgrade.faults_of_files import in_a_fork, put_in
 
 FRAMEWORKS = ("sb3", "torchrl", "contrib")
 
@@ -38,8 +37,8 @@ def check(framework, kind, answers=saved_files_worker.save_and_load):
     return list(saved_store.compare_stored_files(frameworks.get_adapter(framework), kind, answers))
 
 
-def test_sizes():
-    """At most 50 KB a file and 3 MB in all; every file is named by a release, and there."""
+def test_stored_files_are_small_named_and_of_no_machine():
+    """At most 50 KB a file and 3 MB in all, each of a release; functions have no folders."""
     paths = [path for path in (suite.locate_baselines() / "saved").rglob("*") if path.is_file()]
     assert max(path.stat().st_size for path in paths) <= saved_store.LARGEST == 50_000
     assert sum(path.stat().st_size for path in paths) <= saved_store.LARGEST_STORE == 3_000_000
@@ -51,11 +50,7 @@ def test_sizes():
             saved_store._read_stored_file(framework, digest)
         stored_files = os.listdir(saved_store.locate_stored_files(framework) / "files")
         assert sorted(stored_files) == sorted({f"{digest[:16]}.gz" for digest in named})
-
-
-def test_no_file_names_a_folder_of_the_machine_that_wrote_it():
-    """Functions in agents name their modules without the folders above."""
-    for path in (suite.locate_baselines() / "saved").rglob("*.gz"):
+    for path in (path for path in paths if path.suffix == ".gz"):
         content = gzip.decompress(path.read_bytes())
         pickled = map(base64.b64decode, saved_store._BASE64.findall(content))
         for text in (content, *pickled):
@@ -208,37 +203,14 @@ def test_a_known_item_differs_so_and_not_otherwise(documented, row, read, covers
     assert documented.covers_difference(row, read) == covers
 
 
-def failure(change, record, output):
-    """Write the failure of a release's file, loaded with a function changed."""
-    put_in(change)
-    (kind,) = (kind for kind in record.kind if kind.name == change["kind"])
-    known = saved_store.read_expected_differences_of_stored_files("sb3")
-    file = saved_store._compare_stored_file(
-        frameworks.get_adapter("sb3"), known, record, kind, saved_files_worker.save_and_load
-    )
-    output.write_text(file.failure)
-
-
-def test_a_known_difference_hides_no_other_of_its_item(tmp_path):
-    """Rewards of steps became 32-bit numbers; that they are other numbers too is another one."""
-    change = {
-        "framework": "sb3", "kind": "ppo normaliser", "file": "common/vec_env/vec_normalize.py",
-        "function": "VecNormalize.normalize_reward", "old": "astype(np.float32)",
-        "new": "astype(np.float32) * np.float32(1.5)",
-    }  # fmt: skip
-    (old,) = (r for r in saved_store.list_release_records("sb3") if r.release == "2.3.2")
-    in_a_fork(failure, change, old, tmp_path / "found")
-    text = (tmp_path / "found").read_text()
-    assert text.startswith("rewards, stable_baselines3/common/vec_env/vec_normalize.py:")
-    assert "no longer differs as documented: rewards are 32-bit" in text
-
-
 def test_what_became_of_the_files_of_releases_is_one_clause_each():
     """Outcomes are named with their releases; a file with nothing compared is not the same."""
     files = [StoredFile(name="x", release=release, refused="why") for release in ("1", "2", "3")]
     files += [StoredFile(name="x", release="4", file=None, skipped="old")]
-    outcomes = ["refused: why (3 releases, 1 to 3)", "not loaded: old (4)"]
+    files += [StoredFile(name="x", release="5", file=LoadedFile(name="x", compared=1))]
+    outcomes = ["refused: why (3 releases, 1 to 3)", "not loaded: old (4)", "same (5)"]
     assert describe_outcomes_by_release(files) == outcomes
+    assert describe_outcomes_by_release(files[:2:-1]) == outcomes[1:]
     assert StoredFile(name="x", release="1", file=LoadedFile(name="x")).failure
     assert not StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)).failure
 
@@ -265,13 +237,15 @@ def test_a_release_is_recorded(store, monkeypatch):
         assert [file.failure for file in check("torchrl", kind)] == [""]
 
 
-def test_what_is_too_large_is_not_recorded(store, monkeypatch):
-    """One sentence, and nothing is written."""
+def test_what_is_too_large_or_of_no_framework_is_not_recorded(store, monkeypatch):
+    """One sentence, and nothing is written, nor written over."""
     with pytest.raises(UserError, match="expected at most 50000"):
         saved_store._check_stored_sizes("sb3", "2.9.2", {"a" * 64: bytes(50_001)})
     full = {f"{n:064}": bytes(50_000) for n in range(60)}
     with pytest.raises(UserError, match="at most 3000000; remove a release"):
         saved_store._check_stored_sizes("sb3", "2.9.2", full)
+    with pytest.raises(UserError, match="names no release of a framework"):
+        list(saved_store.record_files_of_release("numpy==1.26.4", "", print))
 
 
 @pytest.mark.parametrize(
@@ -329,12 +303,6 @@ def test_an_empty_store_is_no_all_clear(store):
         saved_store.list_stored_kinds("sb3")
     for name in ("cleanrl", "rsl_rl", "skrl"):
         assert not saved_store.list_stored_kinds(name)
-
-
-def test_a_pin_of_no_framework_records_nothing(store):
-    """The installed framework's own files would be written over."""
-    with pytest.raises(UserError, match="names no release of a framework"):
-        list(saved_store.record_files_of_release("numpy==1.26.4", "", print))
 
 
 def test_what_is_no_release_is_not_recorded(tmp_path, monkeypatch):

@@ -39,24 +39,16 @@ def test_titles_name_an_algorithm_and_a_scenario(name):
     assert generated == set(filter(is_title_of_generated_calls, trainings))
 
 
-def test_the_installed_version_takes_every_argument():
-    """A misspelt argument would be one that no version has, and its training never traced."""
+def test_arguments_and_scenarios_are_known():
+    """No argument is misspelt, a training leaves others' alone; unknown scenarios are refused."""
     for title, training in SB3.list_trace_trainings().items():
         if " " in title and not is_title_of_generated_calls(title):
             raise_if_argument_unknown(
                 training.algorithm(), resolve_late_arguments(training.arguments), title
             )
-
-
-def test_a_training_leaves_the_arguments_of_others_alone():
-    """The library writes into its arguments, and entries share them."""
     shared = {"features_extractor_kwargs": {"cnn_output_dim": 8}}
     resolve_late_arguments(shared)["features_extractor_kwargs"]["normalized_image"] = True
     assert shared == {"features_extractor_kwargs": {"cnn_output_dim": 8}}
-
-
-def test_a_scenario_of_one_framework_alone_is_known():
-    """Each framework has its own scenarios; one that none has is refused before any version."""
     adapters = [SB3, frameworks.get_adapter("torchrl")]
     cascade._require_known_algorithms_and_scenarios(
         adapters, Options(scenarios=["gsde", "v-trace"])

@@ -624,18 +624,12 @@ def recording(tmp_path, monkeypatch):
 
 
 def test_the_old_version_is_recorded_of_what_executes_a_difference_alone(recording):
-    """The new one is of all, and the others count as the same."""
-    traced, recorded = recording("ppo", "sac")
-    assert recorded == ["new ppo", "new sac", "old sac"]
-    assert ([training.name for training in traced.traced], traced.same) == (["sac"], ["ppo"])
-    assert (set(traced.traces[0]), set(traced.traces[1])) == ({"sac"}, {"ppo", "sac"})
-
-
-def test_an_upgrade_that_was_interrupted_selects_by_the_traces_that_it_kept(recording):
-    """What either version has recorded is not recorded again."""
+    """The new one is of all, and the others are the same; what an interruption kept is used."""
     assert recording("ppo")[1] == ["new ppo"]
     traced, recorded = recording("ppo", "sac")
     assert (recorded, traced.same) == (["new sac", "old sac"], ["ppo"])
+    assert [training.name for training in traced.traced] == ["sac"]
+    assert (set(traced.traces[0]), set(traced.traces[1])) == ({"sac"}, {"ppo", "sac"})
     assert recording("ppo", "sac")[1] == []
 
 

@@ -21,7 +21,7 @@ NOWHERE = PinnedRepository(Path("/nowhere"))
 
 
 def test_every_change_is_a_finding():
-    """The worst first: undocumented variants, returns; then traces and defaults."""
+    """The worst first; of more than ten the last annotation counts those in the report."""
     findings = upgrade_findings.list_upgrade_findings(upgrade(CHANGED), NOWHERE)
     assert [(finding.level, finding.check) for finding in findings] == [
         (ERROR, "detail sac.critic_loss.scale"), (ERROR, "returns"),
@@ -31,10 +31,6 @@ def test_every_change_is_a_finding():
     (finding,) = upgrade_findings.list_upgrade_findings(upgrade(documented), NOWHERE)
     assert finding.level == NOTICE
     assert upgrade_findings.list_upgrade_findings(upgrade(of(traced())), NOWHERE) == []
-
-
-def test_no_more_annotations_than_are_shown():
-    """Ten of one kind; the last of more counts those that are only in the report."""
     findings = [Finding(WARNING, "trace", str(number), "m") for number in range(11)]
     assert "more are in" not in ci_formats.format_annotations(findings[:10])[-1]
     lines = ci_formats.format_annotations(findings)
@@ -88,8 +84,8 @@ def test_a_comment_is_found_again_and_fits():
     assert len(message) > ci_formats.COMMENT - 100
 
 
-def test_a_summary_is_cut_by_bytes():
-    """Lines beyond GitHub's limit are left out; letters may be several bytes."""
+def test_a_summary_is_cut_by_bytes(tmp_path, monkeypatch):
+    """The file of a step is no longer than GitHub takes; letters may be several bytes."""
     text = "é" * 9 + "\n"
     assert ci_formats.cut_text_after_line(text * 3, 57) == text * 3
     cut = ci_formats.cut_text_after_line(text * 30, 200)
@@ -97,10 +93,6 @@ def test_a_summary_is_cut_by_bytes():
     assert cut.startswith(text)
     assert "30 lines in all" in cut
     assert ci_formats.cut_text_after_line(text * 30, 20) == ""
-
-
-def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):
-    """The file of a step is no longer than GitHub takes, whatever came before."""
     summary = tmp_path / "summary"
     summary.write_text("x" * (ci_formats.SUMMARY - 500))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
@@ -110,7 +102,7 @@ def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):
 
 
 def test_the_unit_test_report_counts_what_it_holds():
-    """Differences fail; entries that were not checked are skipped, not passed."""
+    """Differences fail, what was not checked is skipped; errors may quote what is no XML."""
     root = ElementTree.fromstring(ci_formats.format_upgrade_as_junit(upgrade(CHANGED), 12.0))
     (suite,) = root
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
@@ -123,10 +115,6 @@ def test_the_unit_test_report_counts_what_it_holds():
         ci_formats.format_upgrade_as_junit(upgrade(CHANGED, other_packages=[GONE]), 12.0)
     )
     assert [len(suite.findall("*/failure")) for suite in both] == [4, 1]
-
-
-def test_the_unit_test_report_is_xml_whatever_is_told():
-    """An error may quote what no XML can hold."""
     rows = [replace(row, text="a\x00\x1b[2J\ufffe<b>") for row in missing()]
     root = ElementTree.fromstring(
         ci_formats.format_upgrade_as_junit(upgrade(of(PARTED, not_probed=rows)), 12.0)

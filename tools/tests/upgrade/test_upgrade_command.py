@@ -1,4 +1,4 @@
-"""The gate on two versions, as a user runs it: on a branch, interrupted, and on bad input."""
+"""The gate on two versions, as a user runs it: on a branch, interrupted, or out of time."""
 
 from __future__ import annotations
 
@@ -17,12 +17,21 @@ from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
 from rlregress.inside import events
 from rlregress.model import differences as model
+from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import VERSIONS
+from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.progress import Durations
 from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes, note_skipped_task
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade, framework_comparison
-from rlregress.upgrade.evidence import runtime_process, runtimes, version_fingerprints
+from rlregress.upgrade.differences import changed_functions, public_names
+from rlregress.upgrade.differences.inventory import Inventory
+from rlregress.upgrade.evidence import (
+    compared_trainings,
+    runtime_process,
+    runtimes,
+    version_fingerprints,
+)
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.upgrade_options import Options
@@ -30,7 +39,7 @@ from rlregress.upgrade.verdict import entries
 from rlregress.upgrade.versions import interpreters, state
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.requested import RequestedVersion
-from tools.tests.small_files import edit_copy
+from tools.tests.small_files import edit_copy, write_versions
 
 SB3 = frameworks.get_adapter("sb3")
 FILE = f"{SB3.framework.modules[0]}/sac/sac.py"
@@ -217,3 +226,26 @@ def test_the_state_of_a_version_changes_with_its_code(cache, branch, monkeypatch
     assert state.describe_version_state(hiding, [SB3]) != before
     monkeypatch.setattr(state, "digest_framework_files", lambda adapter: {"module": "other"})
     assert state.describe_version_state(version, [SB3]) != before
+
+
+def test_nothing_is_read_after_the_deadline(tmp_path):
+    """A package may be so large that reading it takes longer than the command has."""
+    texts = ({"__init__.py": f"def f(x={n}): ...\n"} for n in (1, 2))
+    old, new = write_versions(tmp_path, *texts)
+    with limit_processes(Deadline(1, time.time() - 60)), pytest.raises(OutOfTime, match="minutes"):
+        changed_functions.find_changed_functions(old, new)
+    with pytest.raises(OutOfTime):
+        public_names.list_public_changes(Path(old[0]), Path(new[0]), end_time=time.time())
+
+
+def test_what_was_not_done_in_time_is_not_called_equal():
+    """Trainings, names and all: they are listed with the reason, and no partial check."""
+    late = compared_trainings.report_training_not_in_time(Training("sb3", "ppo", {}), 5.0)
+    entry = entries.make_uncompared_training_entry(late, "sb3")
+    assert (entry.state, "--minutes 5 were over" in entry.reason) == (model.NEVER, True)
+    change = public_names.make_entry_not_compared("large", "--minutes 3 were over")
+    (entry,) = entries.make_metadata_entries(Inventory(public=(change,)))
+    assert (entry.state, entry.affects_verdict, entry.was_out_of_time) == (model.CANNOT, True, True)
+    late = Entry(kind=model.PACKAGE, name="large", reason="--minutes 3 were over")
+    judged = model.judge_entries_of_upgrade([late])
+    assert (judged.verdict, judged.exit_code) == (COULD_NOT_JUDGE, 2)

@@ -131,23 +131,14 @@ def test_details_of_other_versions_are_those_that_are_documented_of_none_of_thes
     assert find(adapter, "0.9.1", "none") == set()
 
 
-def test_two_unknown_answers_that_differ_are_a_change():
-    """Where no variant matches on either version, the numbers decide, finite or not."""
+def test_two_unknown_answers_or_defaults_that_differ_are_a_change():
+    """Numbers decide where no variant matches; defaults of both versions are compared by name."""
     size = len(np.atleast_1d(registry.get_detail(SCALE).compute_expected_vectors()["half"]))
     first, second, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
     assert len(compare_fingerprints(_print(x=first), _print(x=second)).changed) == 1
     assert compare_fingerprints(_print(x=first), _print(x=first)).same == 1
     assert compare_fingerprints(_print(x=nan), _print(x=nan)).same == 1
     assert [name for name, _ in first.near][:1]
-
-
-def _defaulting(**values):
-    cells = {"td3 library": {name: repr(value) for name, value in values.items()}}
-    return Fingerprint({}, (), {}, cells)
-
-
-def test_another_default_is_a_change():
-    """Defaults that both versions have are compared, of public classes by their own names."""
     old, new = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
     (only,) = list_changed_defaults(old, new)
     assert str(only) == "td3 [library] `batch`: 100 -> 256"
@@ -155,6 +146,11 @@ def test_another_default_is_a_change():
     old, new = (Fingerprint({}, (), {}, signatures=signatures) for signatures in noise)
     (only,) = list_changed_defaults(old, new)
     assert str(only) == "x.Noise `dt`: 0.01 -> 0.1"
+
+
+def _defaulting(**values):
+    cells = {"td3 library": {name: repr(value) for name, value in values.items()}}
+    return Fingerprint({}, (), {}, cells)
 
 
 def test_what_cannot_be_read_is_named():

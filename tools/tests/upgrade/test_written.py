@@ -81,10 +81,7 @@ def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, pla
         ("open('runs.csv', 'w').write('a,b\\n1,2\\n')",
          "open('runs.csv', 'w').write('a,b\\n1,3\\n')",
          "open('runs.csv', 'w').writelines(['a,b\\n', '1,2\\n'])", "runs.csv, row 2, b: 2 -> 3"),
-        ("torch.save(torch.ones(1), 'net.pt')", "torch.save(torch.zeros(1), 'net.pt')",
-         "torch.save(f='net.pt', obj=torch.ones(1))", "net.pt, "),
     ],
-    ids=["text", "torch"],
 )  # fmt: skip
 def test_a_script_that_writes_something_else_differs_at_its_file_and_place(
     recorded, tmp_path, monkeypatch, old, new, same, finds

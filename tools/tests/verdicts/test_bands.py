@@ -33,16 +33,12 @@ def test_four_returns_of_1000_and_one_failure_are_the_printed_rows(
 
 
 def test_the_p_value_is_that_of_scipy_where_rounding_is_negligible():
-    """With many decimals the p-value equals the t-test of the five returns themselves."""
+    """Rounding makes it larger."""
     old, new = np.array([1000.0, 900, 950, 1010, 700]), np.array([600.0, 650, 500])
     band = recover_band_from_printed_numbers(old.mean(), 1.96 * old.std() / np.sqrt(5), decimals=9)
     assert compute_band_p_value(band, new) == pytest.approx(
         stats.ttest_ind(old, new).pvalue, rel=1e-6
     )
-
-
-def test_rounding_makes_the_p_value_larger():
-    """A band printed without decimals says less than the same one with three."""
     coarse, fine = (
         recover_band_from_printed_numbers(8.0, 1.0, decimals=decimals) for decimals in (0, 3)
     )
@@ -77,7 +73,7 @@ def test_a_collapse_is_regressed_and_a_rise_improved():
 
 
 def test_a_wide_band_is_inconclusive_not_holds():
-    """838.6 +- 282.9 cannot show a drop of half the mean, so the same numbers do not hold."""
+    """A narrow one detects nothing within the floor."""
     verdict = judge_bands(
         {
             "cell": BandSample(
@@ -87,10 +83,6 @@ def test_a_wide_band_is_inconclusive_not_holds():
     )
     assert verdict["cell"].verdict == "inconclusive"
     assert verdict["cell"].visible_drop > 0.5 * 838.6
-
-
-def test_a_narrow_band_detects_nothing_within_the_floor():
-    """5 % of 1000, and what five against five seeds of such a band vary by."""
     sample = BandSample(
         recover_band_from_printed_numbers(1000.0, 1.0), [1000.0, 1001, 999, 1000, 1001]
     )

@@ -35,13 +35,26 @@ def judge_one(stored, new, **options):
 
 
 def test_returns_that_did_not_change_hold():
-    """The verdict states effect, interval, error rate and the smallest visible drop."""
+    """So do those that drop less than the floor; a failed run counts as the worst recorded."""
     verdict = judge_one(healthy(1, 10), healthy(2, 5))
     assert verdict.verdict == "holds"
     assert verdict.interval[0] < verdict.effect < verdict.interval[1]
     assert (verdict.stored_seeds, verdict.new_seeds, verdict.alpha) == (10, 5, 0.05)
     assert verdict.visible_drop == pytest.approx(1.47 * verdict.stored_sd, rel=0.05)
     assert "detected with 80 % power" in verdict.reason
+    stored, new = healthy(1, 10, sd=1.0), healthy(2, 10, 980.0, 1.0)
+    verdict = judge_one(stored, new)
+    assert verdict.adjusted_drop < 0.05
+    assert verdict.verdict == "holds"
+    assert "not more than the floor" in verdict.reason
+    assert judge_one(stored, new, floor=0.01).verdict == "regressed"
+    stored, finished = healthy(1, 10), healthy(2, 3).tolist()
+    verdict = judge_one(stored, finished, failed=2, worst=-50.0)
+    assert verdict == judge_one(stored, [*finished, np.nan, np.inf], worst=-50.0)
+    assert verdict.new_mean == pytest.approx((sum(finished) - 100.0) / 5)
+    assert (verdict.new_seeds, verdict.failed) == (5, 2)
+    with pytest.raises(UserError, match="no worst return"):
+        judge_one(stored, finished, failed=2)
 
 
 NORMAL, GOOD = healthy(1, 10), healthy(2, 4) + 100
@@ -74,16 +87,6 @@ def test_missing_evidence_is_inconclusive(case):
     assert reason in verdict.reason
 
 
-def test_a_drop_below_the_floor_is_no_regression():
-    """A certain but tiny drop is rejected by the test and held by the floor."""
-    stored, new = healthy(1, 10, sd=1.0), healthy(2, 10, 980.0, 1.0)
-    verdict = judge_one(stored, new)
-    assert verdict.adjusted_drop < 0.05
-    assert verdict.verdict == "holds"
-    assert "not more than the floor" in verdict.reason
-    assert judge_one(stored, new, floor=0.01).verdict == "regressed"
-
-
 def test_a_test_that_cannot_fail_is_inconclusive_and_not_in_the_family():
     """Three against three seeds decide nothing and cost the other cells nothing."""
     verdicts = judge_cells(
@@ -98,17 +101,6 @@ def test_a_test_that_cannot_fail_is_inconclusive_and_not_in_the_family():
     assert verdicts.hypotheses == 1
 
 
-def test_a_failed_run_counts_as_the_worst_recorded_return():
-    """Crashes and NaN are the same: counted, reported, never dropped."""
-    stored, finished = healthy(1, 10), healthy(2, 3).tolist()
-    verdict = judge_one(stored, finished, failed=2, worst=-50.0)
-    assert verdict == judge_one(stored, [*finished, np.nan, np.inf], worst=-50.0)
-    assert verdict.new_mean == pytest.approx((sum(finished) - 100.0) / 5)
-    assert (verdict.new_seeds, verdict.failed) == (5, 2)
-    with pytest.raises(UserError, match="no worst return"):
-        judge_one(stored, finished, failed=2)
-
-
 def test_at_a_ceiling_the_power_is_a_count_of_seeds():
     """Ten seeds at 1000 against five say nothing of a collapse of half; against ten they do."""
     few = judge_one([1000.0] * 10, [1000.0] * 5)
@@ -121,25 +113,17 @@ def test_at_a_ceiling_the_power_is_a_count_of_seeds():
 
 
 def test_negative_and_vanishing_means_have_a_sane_scale():
-    """Reacher's -4 to -6 is a drop of half; a mean near zero is measured in its spread."""
+    """Ceilings leave their group at one half; a single cell is no group."""
     assert compute_returns_scale([-4.0, -4.2, -3.8]) == pytest.approx(4.0)
     verdict = judge_one(healthy(1, 10, -4.0, 0.2), healthy(2, 5, -6.0, 0.2))
     assert verdict.verdict == "regressed"
     assert verdict.effect_fraction == pytest.approx(-0.5, abs=0.1)
     assert compute_returns_scale([-300.0, 300.0, 1.0, -1.0]) == pytest.approx(244.9, abs=0.1)
     assert compute_returns_scale([0.0, 0.0]) == 1.0
-
-
-def test_ceilings_where_nothing_changed_leave_their_group_at_one_half():
-    """Mid-p values are pooled, so that cells full of ties are no evidence either way."""
     cell = CellSample([1000.0] * 10, [1000.0] * 5, group="g")
     group = judge_cells({"a": cell, "b": cell}).groups["g"]
     assert (group.p_drop, group.p_gain) == (0.5, 0.5)
     assert group.verdict == "inconclusive"
-
-
-def test_a_single_cell_is_no_group():
-    """A group needs two cells that were tested."""
     verdicts = judge_cells(
         {
             "a": CellSample(healthy(1, 10), healthy(2, 5), group="g"),
@@ -150,12 +134,15 @@ def test_a_single_cell_is_no_group():
     assert verdicts.hypotheses == 1
 
 
-def test_the_worst_verdict_of_a_session():
-    """Regressed comes before inconclusive, improved and holds; nothing judged is inconclusive."""
+def test_the_worst_verdict_and_the_interval_of_welch():
+    """A session has its worst verdict; the interval is that of Welch."""
     assert find_worst_verdict(["holds", "improved", "inconclusive", "regressed"]) == "regressed"
     assert find_worst_verdict(["holds", "improved"]) == "improved"
     assert find_worst_verdict(["inconclusive", "improved"]) == "inconclusive"
     assert find_worst_verdict([]) == judge_cells({}).verdict == "inconclusive"
+    stored, new = healthy(1, 10), healthy(2, 5, sd=300.0)
+    welch = stats.ttest_ind(new, stored, equal_var=False).confidence_interval(0.95)
+    assert compute_welch_interval(stored, new) == pytest.approx((welch.low, welch.high))
 
 
 @pytest.mark.parametrize(("options", "message"), [
@@ -169,15 +156,8 @@ def test_bad_input_is_named(options, message):
         judge_one(healthy(1, 10), healthy(2, 5), **options)
 
 
-def test_the_interval_is_that_of_welch():
-    """The interval of the difference has 95 %, with unequal variances."""
-    stored, new = healthy(1, 10), healthy(2, 5, sd=300.0)
-    welch = stats.ttest_ind(new, stored, equal_var=False).confidence_interval(0.95)
-    assert compute_welch_interval(stored, new) == pytest.approx((welch.low, welch.high))
-
-
 def test_the_admission_check_bounds_an_unlucky_baseline():
-    """At most 5 % of 100 baselines ring more often than their own unlucky rate."""
+    """It says so."""
     rng, exceeds, unlucky = np.random.default_rng(16), [], []
     for _ in range(100):
         baseline = rng.standard_normal(10)
@@ -191,10 +171,6 @@ def test_the_admission_check_bounds_an_unlucky_baseline():
         assert check.expected < check.unlucky
     assert np.mean(exceeds) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 100)
     assert 0.15 < np.mean(unlucky) < 0.45
-
-
-def test_the_admission_check_speaks():
-    """The sentence names both rates; a baseline of one run is refused."""
     assert "as in 1 of 20 baselines" in str(
         estimate_false_alarms_of_baseline(healthy(1, 10), 5, repetitions=100)
     )

@@ -117,30 +117,22 @@ def test_monte_carlo_agrees_with_enumeration():
     assert np.all(np.abs(estimated - exact) < 4 * error)
 
 
-def test_returns_that_are_not_finite_are_refused():
-    """A failed run must have been replaced before the test sees it."""
+def test_the_content_seeds_the_generator_whatever_the_order():
+    """Returns that are not finite are refused."""
     with pytest.raises(UserError, match="not a finite number"):
         compute_p_values_of_one_comparison([1.0, np.nan], [1.0], np.random.default_rng(0))
-
-
-def test_the_content_seeds_the_generator_whatever_the_order():
-    """The same returns in another order give the same draws; other returns do not."""
     first = make_generator_from_values([1.0, 2.0, 0.0], [3.0]).random()
     assert first == make_generator_from_values([-0.0, 2.0, 1.0], [3.0]).random()
     assert first != make_generator_from_values([0.0, 1.0], [2.0, 3.0]).random()
     assert first != make_generator_from_values([1.0, 2.0, 0.0], [3.0], seed=1).random()
 
 
-def test_holm_steps_down_over_names():
-    """The worked example: 0.01, 0.04, 0.03 of three become 0.03, 0.06, 0.06."""
+def test_holm_steps_down_and_stouffer_adds_up():
+    """Over names; of small evidence."""
     assert adjust_by_holm_with_names({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx(
         {"a": 0.03, "b": 0.06, "c": 0.06}
     )
     assert adjust_by_holm_with_names({}) == {}
-
-
-def test_stouffer_adds_up_small_evidence():
-    """Eight cells at p = 0.2 are a group at 0.0087; at one half they stay one half."""
     assert combine_mid_p_values([0.2] * 8) == pytest.approx(0.00863, abs=5e-5)
     assert combine_mid_p_values([0.5] * 8) == pytest.approx(0.5)
     combined = stats.combine_pvalues([0.1, 0.7, 0.03], method="stouffer").pvalue

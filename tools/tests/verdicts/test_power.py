@@ -91,21 +91,21 @@ def test_each_comparison_is_rejected_from_its_own_drop_on():
         assert np.all((p < level) == rejected)
 
 
-def test_a_test_that_cannot_fail_detects_nothing():
-    """Three against three seeds, and five against five among 24 hypotheses: infinite."""
+def test_what_cannot_fail_detects_nothing():
+    """A group of ceilings foretells nothing; a ceiling is known by its ties."""
     assert math.isinf(estimate_smallest_drop(3, make_single_look(3)).drop)
     assert math.isinf(estimate_smallest_drop(5, make_single_look(5), 24).drop)
     assert math.isfinite(estimate_smallest_drop(5, make_single_look(5), 8).drop)
-
-
-def test_a_group_of_ceilings_foretells_nothing():
-    """Cells whose spread says nothing add no power."""
     look = make_single_look(5)
     assert math.isinf(
         estimate_smallest_group_drop([10] * 3, look, [0.2] * 3, 4, ceilings=[True] * 3)
     )
     spread = estimate_smallest_group_drop([10] * 2, look, [0.2, 0.2], 3, ceilings=[False, True])
     assert spread > estimate_smallest_group_drop([10] * 2, look, [0.2, 0.2], 3)
+    assert ceiling.are_returns_at_ceiling([1000.0] * 4 + [193.0])
+    assert ceiling.are_returns_at_ceiling([1000.0, 1000.0])
+    assert not ceiling.are_returns_at_ceiling([999.0, 998.0, 1000.0])
+    assert not ceiling.are_returns_at_ceiling([1000.0, 1000.0, 1.0, 2.0, 3.0])
 
 
 def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
@@ -138,14 +138,6 @@ def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
         0, 20, SEQUENTIAL_LOOKS, 0.05, power=power
     )
     assert detected == pytest.approx(share, abs=0.05)
-
-
-def test_a_ceiling_is_known_by_its_ties():
-    """Half of the seeds at exactly the best return are a ceiling; distinct returns are not."""
-    assert ceiling.are_returns_at_ceiling([1000.0] * 4 + [193.0])
-    assert ceiling.are_returns_at_ceiling([1000.0, 1000.0])
-    assert not ceiling.are_returns_at_ceiling([999.0, 998.0, 1000.0])
-    assert not ceiling.are_returns_at_ceiling([1000.0, 1000.0, 1.0, 2.0, 3.0])
 
 
 def test_a_drop_beyond_a_floor_is_rejected_and_observed_with_the_stated_power():

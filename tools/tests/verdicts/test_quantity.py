@@ -110,16 +110,12 @@ def test_a_cell_and_its_critic_have_their_own_verdicts(factor, mean, cell_verdic
 
 
 def test_the_effect_of_a_critic_is_the_logarithm_of_a_factor():
-    """Its scale is 1 whatever its mean, so that no critic is measured by another one's level."""
+    """No growth beyond the largest error is detectable."""
     wide = critic_sample(numbers(1, 20) - 3.0, numbers(2, 20, 2.0) - 3.0)
     result = verdicts_at({"cell critic": wide}).cells["cell critic"]
     assert result.scale == 1.0
     assert np.exp(-result.effect_fraction) == pytest.approx(2.0, rel=0.1)
     assert result.interval[0] < result.effect < result.interval[1]
-
-
-def test_no_growth_beyond_the_largest_error_is_detectable():
-    """Errors of 0.1 and 60: a growth of 2 or 3 can be counted of the first, not of the others."""
     assert quantities.LARGEST_ERROR == critic.LARGEST_ERROR
     spread = np.array([-0.6, -0.3, 0.0, 0.3, 0.6])
     for error, is_seen in ((0.1, True), (60.0, False)):
@@ -131,8 +127,8 @@ def test_no_growth_beyond_the_largest_error_is_detectable():
         assert all(quantity.verdict == "inconclusive" for quantity in verdicts.cells.values())
 
 
-def test_holm_with_weights_by_hand():
-    """The smallest p over weight is tested first, against the weight of all that is left."""
+def test_holm_with_weights_and_both_directions_by_hand():
+    """Levels that are shared by weight, and the p-value of a change."""
     # 0.01 / 0.8, 0.02 / 0.15, 0.01 / 0.05: sums of the weights left are 1, 0.2, 0.05
     adjusted = adjust_by_holm([0.02, 0.01, 0.01], [0.15, 0.8, 0.05])
     np.testing.assert_allclose(adjusted, [0.02 / 0.15 * 0.2, 0.01 / 0.8, 0.02 / 0.15 * 0.2])
@@ -140,6 +136,11 @@ def test_holm_with_weights_by_hand():
     np.testing.assert_allclose(adjust_by_holm(p, 7.0), adjust_by_holm(p))
     by_name = adjust_by_holm_with_names({"a": 0.01, "b": 0.04}, {"a": 4.0})
     assert by_name == {"a": pytest.approx(0.0125), "b": 0.04}
+    cell = logged(1.38)
+    rows = compute_permutation_p_values([cell.stored], [cell.new], np.random.default_rng(0))
+    assert rows.exact
+    result = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
+    assert result.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
 
 
 def test_a_family_states_its_first_levels():
@@ -254,7 +255,7 @@ def test_a_diagnostic_moves_in_both_directions(mean):
 
 
 def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
-    """Its cell ends after five runs whatever it says; drops have all of their error."""
+    """A small change of one holds."""
     cells = with_entropy(1.39)
     course = take_possible_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert not course.needed
@@ -262,19 +263,6 @@ def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
     assert course.get_family_size_and_alpha(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
     alone = verdicts_at({"cell": cells["cell"]}).cells["cell"]
     assert verdicts_at(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
-
-
-def test_a_small_change_of_a_diagnostic_holds():
-    """A change of 3 % is below the floor; the power is stated for a change."""
     result = verdicts_at(with_entropy(1.36)).cells["cell entropy"]
     assert result.verdict == "holds"
     assert "the smallest change detected with 80 % power is a change of" in result.reason
-
-
-def test_the_p_value_of_both_directions_by_hand():
-    """It is twice the smaller one-sided p-value, which is one where nothing changed."""
-    cell = logged(1.38)
-    rows = compute_permutation_p_values([cell.stored], [cell.new], np.random.default_rng(0))
-    assert rows.exact
-    result = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
-    assert result.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))

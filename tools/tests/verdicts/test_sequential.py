@@ -52,8 +52,8 @@ def test_the_error_is_spent_once():
     assert make_single_look(5).combine_p_values_of_looks([0.02]) == pytest.approx(0.02)
 
 
-def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after_six():
-    """The first look spends almost no error, so later looks lose nothing."""
+def test_a_cell_gets_runs_until_it_is_decided():
+    """A healthy one three, a ruined one six, a doubtful one more."""
     cells = {"healthy": CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))}
     cells["ruined"] = CellSample(healthy(3, 20), healthy(4, 20, 500.0))
     used, result = until_decided(cells, SEQUENTIAL_LOOKS)
@@ -63,10 +63,6 @@ def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after
     assert verdicts == {"healthy": ("holds", 1), "ruined": ("regressed", 2)}
     alone = Looks(SEQUENTIAL_LOOKS.run_counts[:1], SEQUENTIAL_LOOKS.weights[:1])
     assert not alone.could_reject_at_level(20, 0.05)
-
-
-def test_a_doubtful_cell_gets_more_runs_until_it_is_decided():
-    """A drop of one standard deviation goes on to the third look and is regressed there."""
     cells = {f"c{i}": CellSample(healthy(i, 20), healthy(60 + i, 20)) for i in range(8)}
     cells["drop"] = CellSample(healthy(40, 20), healthy(42, 20, 900.0))
     used, result = until_decided(cells)
@@ -76,7 +72,7 @@ def test_a_doubtful_cell_gets_more_runs_until_it_is_decided():
 
 
 def test_a_look_waits_for_whole_blocks():
-    """Four of five runs decide nothing; which cells wait for how many is said."""
+    """Runs beyond it are ignored; an improvement is judged at the first only."""
     cells = {
         "a": CellSample(healthy(1, 20), healthy(2, 4)),
         "b": CellSample(healthy(3, 20), healthy(4, 5)),
@@ -86,39 +82,27 @@ def test_a_look_waits_for_whole_blocks():
     assert waiting.undecided == {"a", "b"}
     with pytest.raises(UserError, match="a has 4 of 5 new runs"):
         verdicts_at(cells)
-
-
-def test_runs_beyond_a_look_are_ignored():
-    """A cell that was decided after five runs keeps its verdict, whatever ran after them."""
     stored, new = healthy(1, 20), healthy(2, 20)
     first = verdicts_at({"cell": CellSample(stored, new[:5])})
     ruined = np.concatenate([new[:5], np.zeros(15)])
     assert verdicts_at({"cell": CellSample(stored, ruined)}) == first
+    later = np.concatenate([healthy(2, 5, 900.0), healthy(3, 15, 1500.0)])
+    for new, runs, verdict in ((healthy(2, 20, 1500.0), 5, "improved"), (later, 10, "holds")):
+        used, result = until_decided({"cell": CellSample(healthy(1, 20), new)})
+        assert (used["cell"], result.cells["cell"].verdict) == (runs, verdict)
 
 
 def test_a_suspicious_group_goes_on_as_a_whole():
-    """A cell that looks healthy alone is not accepted while its group does not."""
+    """It detects a common drop."""
     cells = group_of(6, 930.0)
     alone = {name: dataclasses.replace(cell, group="") for name, cell in cells.items()}
     grouped, separate = course(cells), course(alone)
     assert all(grouped.count_looks_taken(name) > 1 for name in cells)
     assert any(separate.count_looks_taken(name) == 1 for name in cells)
-
-
-def test_a_group_detects_a_common_drop():
-    """A common drop of 10 % is regressed as a group, with its interval and the look of that."""
     group = verdicts_at(group_of(8, factor=0.9)).groups["g"]
     assert group.verdict == "regressed"
     assert group.interval[0] < group.effect_fraction < group.interval[1] < 0
     assert group.new_seeds == 8 * LOOKS.run_counts[group.look - 1]
-
-
-def test_an_improvement_is_judged_at_the_first_look_only():
-    """Returns that rise are improved after five runs; a rise of later runs is not checked about."""
-    later = np.concatenate([healthy(2, 5, 900.0), healthy(3, 15, 1500.0)])
-    for new, runs, verdict in ((healthy(2, 20, 1500.0), 5, "improved"), (later, 10, "holds")):
-        used, result = until_decided({"cell": CellSample(healthy(1, 20), new)})
-        assert (used["cell"], result.cells["cell"].verdict) == (runs, verdict)
 
 
 def test_inconclusive_says_how_many_seeds_would_decide():
