@@ -157,20 +157,6 @@ def list_measured_details_and_scopes(
     }
 
 
-def list_trained_runs(entries: list[dict[str, Any]]) -> list[tuple[str, float]]:
-    """List cell id and wall-clock seconds of every run that these tests trained to its end.
-
-    A run whose record was in the store already is left out: it took no time now.
-    """
-    return [
-        (entry["record"]["cell"], entry["seconds"])
-        for entry in entries
-        if entry.get("record")
-        and entry["record"]["status"] == recorded_runs.FINISHED
-        and entry["seconds"] >= entry["record"]["time"].get("wall_seconds", 0.0)
-    ]
-
-
 def collect_throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
     """Return (framework, algorithm) -> its ``processes`` and, by quantity, ``verdicts``."""
     by_pair: dict[tuple[str, str], dict[str, Any]] = {}

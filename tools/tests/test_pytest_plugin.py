@@ -12,8 +12,6 @@ import pytest
 from rlregress import evidence, frameworks, pytest_plugin
 from rlregress.catalogue import registry, requested_names
 from rlregress.catalogue.implementation import Implementation
-from rlregress.check import cell_selection
-from rlregress.check.session import Session
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.model.fault_results import DETAILS
@@ -284,17 +282,3 @@ def test_a_bare_pytest_folds_failures_and_writes_the_report_of_a_check(tmp_path)
     details = {test["detail"] for test in evidence.read_evidence_file(report / "evidence.json")}
     assert details == requested_names.find_detail_ids(["sac.critic_loss"])
     assert (report / "summary.md").read_text().startswith("<!-- rlregress gate -->")
-
-
-@pytest.mark.parametrize("torch", ["2.13.0+cpu", "2.0.0"])
-def test_a_replay_is_expected_to_be_reproduced_unless_torch_has_moved(torch, tmp_path, monkeypatch):
-    """The time left has no fresh seeds of a cell that was recorded with this torch."""
-    selection = cell_selection.Selection("short", cells="sb3-ppo-Reacher-v4-short")
-    session = Session(selection, 0, str(tmp_path), replay_seed=0)
-    [replay] = session.replays.values()
-    monkeypatch.setitem(replay.job.versions, "torch", torch)
-    monkeypatch.setitem(replay.stored.versions, "torch", "2.13.0+cpu")
-    config = SimpleNamespace(stash={pytest_plugin._COLLECTED: [], pytest_plugin._SESSION: session})
-    _, most, seconds, _ = pytest_plugin._estimate_progress_of_trainings(config)
-    assert most == session.max_total_runs
-    assert (seconds > 2 * replay.run.time.cpu_seconds + 5) == (torch == "2.0.0")

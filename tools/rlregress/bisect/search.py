@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,9 +34,7 @@ from rlregress.upgrade.versions import (
 from rlregress.upgrade.versions.requested import RequestedVersion
 from rlregress.upgrade.versions.resolved import ResolvedVersion
 
-#: the number of releases between two versions that is assumed until they are listed.
-_RELEASES = 16
-_EXPLAINING = "explaining the step"
+_CHECKING = "checking versions"
 
 
 @dataclass(frozen=True)
@@ -366,7 +363,7 @@ def search_changing_release(
     old, new, unsearched = versions.list_pins_of_ends(*ends)
     differing = _list_differing_packages(ends, old, new, unsearched)
     python = ends[1].python
-    _expect_checks_of_halving(2, _RELEASES)
+    progress.begin_stage(_CHECKING)
 
     def make_candidate(pins: Pins) -> Candidate:
         # without packages that stay the same, which are named once, with the ends
@@ -401,7 +398,7 @@ def search_changing_release(
             )
             row = [make_candidate({**pins, package: release}) for release in releases]
             count += len(row)
-            _expect_checks_of_halving(0, len(row))
+            progress.begin_stage(_CHECKING)
             first = row[0] if search.measure_value(row[0]) else make_candidate(old)
             if search.measure_ends(first, row[-1]):
                 for step in _find_changing_steps(search, row, finds_all):
@@ -433,12 +430,6 @@ def _add_dates(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
     """Add to a step its release date, and whether OLD is the newer release."""
     back = Version(change.new) < Version(change.old)
     return replace(change, date=dates.get(change.old if back else change.new, ""), back=back)
-
-
-def _expect_checks_of_halving(ends: int, count: int) -> None:
-    """Tell the progress display how many versions halving will check, down to one step."""
-    progress.begin_stage("checking versions", ends + round(math.log2(max(count - 1, 1))))
-    progress.expect_stages([progress.CommandStage(_EXPLAINING, starts=0)])
 
 
 def _require_environments_match_releases(
@@ -532,7 +523,7 @@ def search_changing_commit(
             numbers = {name: number for number, (name, _) in enumerate(history)}
             row = [candidate(name) for name, _ in history]
             count += len(row)
-            _expect_checks_of_halving(2, len(row))
+            progress.begin_stage(_CHECKING)
             differ = search.measure_ends(row[0], row[-1])
             if result is None:
                 result = _make_result_from_both_ends(search, *ends, row[0], row[-1])
@@ -668,7 +659,7 @@ def _explain_found_step(
         apart = f"the old one was checked with {rows[0]}, the new one with {rows[1]}"
         change = replace(change, apart=f"{apart}: that may be the cause of the difference")
     search.say(f"explaining {change.old} -> {change.new}")
-    progress.begin_stage(_EXPLAINING)
+    progress.begin_stage("explaining the step")
     requested_versions = [candidate.requested() for candidate in (old, new)]
     if not {old.text, new.text} & search.apart.keys():
         requested_versions = [search.add_shared_packages(version) for version in requested_versions]

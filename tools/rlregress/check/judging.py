@@ -18,7 +18,6 @@ from rlregress.model.quantities import (
     Quantity,
     compute_alpha_shares,
 )
-from rlregress.progress import read_durations
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands
@@ -288,30 +287,6 @@ def count_awaited_runs(session: Session) -> dict[Cell, int]:
             else:
                 awaited[cell] = 0
     return awaited
-
-
-def estimate_seconds_of_runs_to_do(session: Session, timings: Sequence[tuple[str, float]]) -> float:
-    """Return the sequential seconds of the runs without a record.
-
-    These are the runs of the next looks, which start a process each, and the expected runs of later
-    ones.
-
-    Args:
-        timings: see ``Session.estimate_run_seconds``.
-    """
-    awaited, seconds = count_awaited_runs(session), session.estimate_run_seconds(timings)
-    first = session.looks.run_counts[0]
-    # of later looks only the expected number of runs is known; they share started processes
-    later_seconds = sum(
-        max(estimate_new_runs_of_cell(session, cell, session.looks) - first, 0.0) * seconds[cell]
-        for cell in session.stored
-        if awaited[cell] == first < session.looks.max_runs
-    )
-    start_seconds = read_durations().start
-    return later_seconds + sum(
-        start_seconds + run_seconds
-        for _, run_seconds in session.estimate_remaining_runs(timings, awaited)
-    )
 
 
 def estimate_new_runs_of_cell(session: Session, cell: Cell, looks: Looks) -> float:

@@ -60,12 +60,6 @@ class ReplayableRun:
         return f"{steps} with the numbers of seed {self.run.seed}{_describe_executed_share(lines)}"
 
     @property
-    def expects_same_numbers(self) -> bool:
-        """Whether the replay should give the numbers of the record: the libraries are the same."""
-        old, new = self.stored.versions, self.job.versions
-        return all(old.get(name) == new.get(name) for name in _NUMERIC_PACKAGES)
-
-    @property
     def changes(self) -> str:
         """Versions and code that differ from those of the stored run, in words."""
         old, new = self.stored.versions, self.job.versions

@@ -467,9 +467,7 @@ def _start_progress(config: pytest.Config, tests: Sequence[str]) -> None:
         from rlregress.check.tier_progress import TiersProgress
 
         tiers = config.stash[_TIERS] = TiersProgress(
-            progress.read_durations(),
-            _count_processes(config),
-            lambda: _estimate_progress_of_trainings(config) if trains else (0, 0, 0.0, False),
+            lambda: _count_trainings(config) if trains else (0, 0),
             lambda line: _write_progress_line(config, line),
             config.stash[_STARTED],
         )
@@ -481,29 +479,13 @@ def _start_progress(config: pytest.Config, tests: Sequence[str]) -> None:
     config.stash[_TIERS].note_tests_to_run(tests)
 
 
-def _count_processes(config: pytest.Config) -> int:
-    return getattr(config.option, "numprocesses", None) or 1
-
-
-def _estimate_progress_of_trainings(config: pytest.Config) -> tuple[int, int, float, bool]:
-    """Return the counts and times of trainings that ``runs`` of ``TiersProgress`` returns."""
-    from rlregress.check import judging
-
+def _count_trainings(config: pytest.Config) -> tuple[int, int]:
+    """Return the number of finished trainings, and their largest total."""
     entries = config.stash[_COLLECTED]
     session = open_session_of_config(config).exclude_reproduced_cells(
         evidence_file.list_reproduced_cells(entries)
     )
-    most, finished = session.max_total_runs, evidence_file.collect_replays(entries)
-    pending = {cell: replay for cell, replay in session.replays.items() if cell.id not in finished}
-    expected = [cell.id for cell, replay in pending.items() if replay.expects_same_numbers]
-    measured = evidence_file.list_trained_runs(entries)
-    start = progress.read_durations().start
-    replays = sum(start + replay.run.time.cpu_seconds for replay in pending.values())
-    seconds_left = (
-        judging.estimate_seconds_of_runs_to_do(session.exclude_reproduced_cells(expected), measured)
-        + replays
-    )
-    return sum("record" in entry for entry in entries), most, seconds_left, bool(measured)
+    return sum("record" in entry for entry in entries), session.max_total_runs
 
 
 def _write_progress_line(config: pytest.Config, line: str) -> None:
@@ -650,13 +632,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if _TIERS in config.stash:
         config.stash[_TIERS].count_ended_test(entry)
     if "record" in entry and not is_xdist_worker(config):
-        done, most, seconds_left, _ = _estimate_progress_of_trainings(config)
-        _write_progress_line(
-            config,
-            terminal.describe_finished_run(
-                entry, done, most, seconds_left / _count_processes(config)
-            ),
-        )
+        line = terminal.describe_finished_run(entry, *_count_trainings(config))
+        _write_progress_line(config, line)
 
 
 def is_xdist_worker(config: pytest.Config) -> bool:

@@ -55,10 +55,8 @@ def describe_recorded_run(record: Mapping[str, Any], done: int, total: int) -> s
     )
 
 
-def describe_finished_run(
-    entry: dict[str, Any], ended: int, total: int, seconds_left: float
-) -> str:
-    """Describe a finished run in one line, with the time left for the first look.
+def describe_finished_run(entry: dict[str, Any], ended: int, total: int) -> str:
+    """Describe a finished run in one line.
 
     Args:
         ended: runs that have ended.
@@ -68,9 +66,8 @@ def describe_finished_run(
     spent = record["time"].get("wall_seconds", 0.0)
     rate = record["time"].get("steps_per_cpu_second")
     returned = words.format_return(record["final_return"])
-    remaining = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
     return (
         f"[{ended}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
         f"{returned}{words.describe_critic(record.get('critic'))}, {spent:.0f} s at "
-        f"{rate or 0:.0f} steps per CPU second{remaining}"
+        f"{rate or 0:.0f} steps per CPU second"
     )

@@ -6,7 +6,6 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rlregress import progress
 from rlregress.model.code import ChangedPiece
 from rlregress.model.differences import Entry
 from rlregress.model.upgrade_result import Cost, Culprits, EnvironmentComparison, PieceExecution
@@ -102,9 +101,6 @@ class BothVersions:
         executions = coverage.measure_execution_of_pieces(
             pieces, recorded.traces, details_by_function, self.new_package_folders
         )
-        # the time for timing depends on how long the upgrade has taken so far
-        timed = costs.limit_timing_seconds(time.time() - options.started)
-        progress.change_next_stage(costs.STAGE, 1, timed)
         old, new = recorded.traces
         # culprits of trainings that are close, or differ in logs only, still need direct calls
         explained = [

@@ -34,7 +34,6 @@ from rlregress.trace.child_processes import (
     was_anything_skipped,
 )
 from rlregress.trace.recording_processes import make_current_runtime
-from rlregress.upgrade import expected_stages
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode, join_executed_code
 from rlregress.upgrade.differences import early_answers
 from rlregress.upgrade.differences.inventory import Inventory, list_differences
@@ -115,7 +114,6 @@ def judge_upgrade(
     if options.script is None:
         _require_known_algorithms_and_scenarios(adapters, options)
     deadline = options.deadline
-    progress.limit_seconds(deadline.at - time.time())
     try:
         with limit_processes(deadline):
             result = _prepare_and_compare_versions(versions, pinned, adapters, options)
@@ -158,13 +156,13 @@ def _prepare_and_compare_versions(
     Raises:
         OutOfTime: the minutes were over before anything could be compared.
     """
-    progress.begin_stage(expected_stages.MAKING)
+    progress.begin_stage("making both versions")
     pair = resolve_pair(*versions, pinned, adapters, options.say)
     old, new = prepared_versions.prepare_versions(pair, options.say, options.lend)
     for line in (*old.lines, *new.lines):
         options.say(line)
     _require_one_interpreter(old, new)
-    progress.begin_stage(expected_stages.LISTING)
+    progress.begin_stage("listing what differs")
     differences = list_differences(pair, old, new, options.time_limit_of_stage("names"))
     for line in (
         differences.summary,
@@ -360,7 +358,7 @@ def _compare_versions(
         planned = _plan_comparisons(both, resolved.adapters, prints, prepared)
         files_of = resolved.adapters if options.loads_old_files else ()
         framework_results = []
-        for framework_result, executed in _compare_frameworks(both, planned, left_out, files_of):
+        for framework_result, executed in _compare_frameworks(both, planned, left_out):
             framework_results.append(framework_result)
             executed_codes.append(executed)
         # last: where time is limited, trainings come first
@@ -398,9 +396,6 @@ def _start_probes(
     """Begin to probe details on both versions; return the future results of each framework."""
     options = versions.options
     probed_details = [_select_details(names, options) for names in left_out]
-    details_ = expected_stages.list_stages_of_probing(probed_details, options)
-    unknown_stage = progress.CommandStage(expected_stages.UNKNOWN, parts=options.script is None)
-    progress.expect_stages([*details_, unknown_stage])
     return [
         versions.runtimes.call_for_each_version(
             "-".join([adapter.full_name, "details" if details else "no-details", *names]),
@@ -421,7 +416,7 @@ def _plan_comparisons(
 ) -> list[FrameworkDifferences]:
     """Wait for the probes of each framework; return its differences and planned trainings."""
     options = versions.options
-    progress.begin_stage(expected_stages.DETAILS)
+    progress.begin_stage("probing details on both versions")
     planned = []
     for adapter, answers in zip(adapters, fingerprints, strict=True):
         results = _wait_for_probes(answers, adapter)
@@ -441,7 +436,6 @@ def _compare_frameworks(
     versions: BothVersions,
     planned: Sequence[FrameworkDifferences],
     left_out: Sequence[Sequence[str]],
-    file_adapters: Sequence[Adapter],
 ) -> Iterator[tuple[FrameworkResult, ExecutedCode]]:
     """Yield the result of each framework, and the code that its trainings executed.
 
@@ -449,26 +443,10 @@ def _compare_frameworks(
         left_out: families of details that are not probed, of each framework.
     """
     options = versions.options
-    adapters = [own.adapter for own in planned]
-    following = [
-        (len(own.trainings), len(own.differing), bool(own.details.changed), own.selects)
-        for own in planned
-    ]
-    to_train: list[Sequence[str]] = [own.algorithms_that_differ for own in planned]
-    for number, own in enumerate(planned):
-        progress.expect_stages(
-            [
-                *expected_stages.list_stages_of_trainings(following[number:], options),
-                *expected_stages.list_stages_of_old_files(file_adapters, options),
-                *expected_stages.list_stages_of_returns(adapters, to_train, options),
-            ]
-        )
+    for own, families in zip(planned, left_out, strict=True):
         framework_result, executed = compare_framework(versions, own)
-        to_train[number] = framework_result.algorithms_to_train
         built_in = [name for version in own.prints for name in version.algorithms]
-        lacks = not_checked.list_unchecked_subjects(
-            own.adapter, options, left_out[number], built_in
-        )
+        lacks = not_checked.list_unchecked_subjects(own.adapter, options, families, built_in)
         extra = entries.make_one_sided_training_entries(own.one_sided, framework_result.name)
         yield (
             replace(
@@ -487,7 +465,7 @@ def _add_comparison_of_old_files(
 ) -> list[FrameworkResult]:
     """Return the frameworks' results with those of loading files that the old version saved."""
     options = versions.options
-    progress.begin_stage(expected_stages.FILES)
+    progress.begin_stage("loading old files")
     tasks = [
         versions.runtimes.call_once_for_both_versions(
             saved_files_comparison.save_load_and_compare_files,
@@ -624,7 +602,7 @@ def _train_and_judge_returns(
     names = framework_result.algorithms_to_train
     if not options.returns or not names:
         return framework_result
-    progress.begin_stage(expected_stages.RETURNS)
+    progress.begin_stage("training, to judge returns")
     if is_time_over():
         note_skipped_task(f"returns of {', '.join(names)}")
         return framework_result

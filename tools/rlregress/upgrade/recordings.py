@@ -14,7 +14,6 @@ from rlregress.model.recorded_traces import ComparedTraining, Comparison, Trace,
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace import rounding
 from rlregress.trace.child_processes import is_time_over, note_skipped_task
-from rlregress.upgrade import expected_stages
 from rlregress.upgrade.culprits import culprit_search, diverging_groups
 from rlregress.upgrade.differences.training_selection import Difference
 from rlregress.upgrade.evidence import compared_trainings
@@ -63,7 +62,7 @@ def record_and_compare_trainings(
     if not trainings:
         return Recorded()
     trainings = sorted(trainings, key=lambda training: " " in training.name)
-    progress.begin_stage(expected_stages.RECORDING, 2 * len(trainings))
+    progress.begin_stage("recording trainings on both versions", 2 * len(trainings))
     until = options.time_limit_of_stage("traces")
     if difference is None:
         old, new = runtimes.record_on_both_versions(trainings, lines, end_time=until)
@@ -180,16 +179,9 @@ def _choose_representative_trainings(
         for name, comparison in compared.items()
         if isinstance(comparison, Comparison) and compared_trainings.needs_repetition(comparison)
     }
-    stand_for = diverging_groups.choose_representatives(
+    return diverging_groups.choose_representatives(
         diverging, traces, {traced_training.key for traced_training in differing}
     )
-    stand_for_all = len(set(stand_for.values()))
-    progress.change_next_stage(expected_stages.REPETITION, 2 * stand_for_all)
-    progress.change_next_stage(
-        culprit_search.STAGE,
-        expected_stages.estimate_recordings_to_revert(stand_for_all, len(differing)),
-    )
-    return stand_for
 
 
 def _record_diverging_trainings_again(
@@ -215,7 +207,7 @@ def _record_diverging_trainings_again(
         options.say(
             f"recording {len(to_repeat)} trainings again, to see whether they repeat themselves"
         )
-        progress.begin_stage(expected_stages.REPETITION, 2 * len(to_repeat))
+        progress.begin_stage("recording trainings again", 2 * len(to_repeat))
         old_again, new_again = runtimes.record_on_both_versions(
             [
                 compared_trainings.request_named_parts_of_difference(t, compared[t.name])
@@ -328,7 +320,7 @@ def find_culprits_of_diverging(
     if diverging and differing:
         options.say(f"searching for culprits; diverging trainings: {len(diverging)}")
     if diverging:
-        progress.begin_stage(culprit_search.STAGE)
+        progress.begin_stage("looking for culprits")
     culprits_by_training = culprit_search.search_culprits(
         diverging,
         by_name,

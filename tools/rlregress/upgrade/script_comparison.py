@@ -10,7 +10,7 @@ from rlregress.model import differences as model
 from rlregress.model.recorded_traces import ComparedTraining, UncomparedTraining
 from rlregress.model.upgrade_result import ScriptNames, ScriptResult
 from rlregress.trace.child_processes import note_skipped_task
-from rlregress.upgrade import expected_stages, recordings
+from rlregress.upgrade import recordings
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.evidence import compared_trainings, names_in_script
@@ -24,7 +24,6 @@ def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResu
     script, traces, steps, seconds = _record_script(versions, script)
     pieces, options = versions.inventory.pieces, versions.options
     differing = [piece for piece in pieces if piece.can_change_results]
-    progress.expect_stages(expected_stages.list_stages_of_script(seconds, len(differing), options))
     if script.name in traces[0] and script.name in traces[1]:
         recorded = recordings.compare_trainings_of_both_versions(
             versions.runtimes, [script], traces, differing, options

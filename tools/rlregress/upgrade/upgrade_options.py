@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlregress import progress
 from rlregress.model import differences as model
 from rlregress.model.option import NAMES, NUMBER, PATH, make_option_field
 from rlregress.trace.child_processes import Deadline
@@ -21,6 +20,7 @@ SHARES = {"names": 0.4, "details": 0.2, "script": 0.4, "traces": 0.5, "causes": 
 #: stages that get the time to start their processes even if their share is over, as otherwise
 #: nothing would be compared. Whether the other stages are needed is known only later.
 _FIRST = ("details", "script", "traces")
+_SECONDS_TO_START = 30.0
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,9 @@ class Options:
             return None
         started = self.compared_from or self.started
         end = started + (self.deadline.at - started) * SHARES[stage]
-        start = progress.read_durations().start * progress.estimate_slowdown()
-        return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
+        if stage in _FIRST:
+            end = min(max(end, time.time() + _SECONDS_TO_START), self.deadline.at)
+        return end
 
     def includes_scenario(self, title: str) -> bool:
         """Return whether a title is that of a plain training, or has a chosen scenario."""

@@ -7,19 +7,15 @@ from collections import Counter
 
 import pytest
 
-from rlregress import evidence, suite
+from rlregress import suite
 from rlregress.check.cell_selection import Selection
-from rlregress.check.judging import estimate_new_runs_of_cell, estimate_seconds_of_runs_to_do
 from rlregress.model.quantities import format_percent
-from rlregress.progress import read_durations
 from rlregress.report import plan_text
 from tools.tests.nightly import every
 
 from .working import open_stored, plan, run_whole_session
 
 CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
-#: seconds in which the process of a run starts.
-START = read_durations().start
 SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
 
 
@@ -43,38 +39,28 @@ def list_group_cells(session, group):
     return {c.id: session.estimate_seconds_of_cell(c) for c in session.cells if c.group == group}
 
 
+def sum_seconds_of_remaining_runs(session, measured):
+    """Return the seconds of the two runs of every cell."""
+    return sum(seconds for _, seconds in session.estimate_remaining_runs(measured))
+
+
 def test_runs_that_were_measured_correct_the_estimate(session):
     """Each algorithm by its own runs, one without any by the others'; else stored ones tell."""
     estimates = list_group_cells(session, "sb3-ppo") | list_group_cells(session, "sb3-sac")
     assert len(estimates) == 3
     assert min(estimates.values()) > 0
-    assert estimate_seconds_of_runs_to_do(session, []) == pytest.approx(
-        2 * sum(estimates.values()) + 6 * START
-    )
+    expected = 2 * sum(estimates.values())
+    assert sum_seconds_of_remaining_runs(session, []) == pytest.approx(expected)
     ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
     ppo_run, [(sac_id, seconds)] = next(iter(ppo.items())), sac.items()
     measured = [(ppo_run[0], 3 * ppo_run[1]), (sac_id, 2 * seconds)]
     expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
-    assert estimate_seconds_of_runs_to_do(session, measured) == pytest.approx(expected + 6 * START)
+    assert sum_seconds_of_remaining_runs(session, measured) == pytest.approx(expected)
     ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
     longest = max(ppo, key=ppo.__getitem__)
     measured = [(longest, ppo[longest]), (longest, 3 * ppo[longest])]
     expected = 2 * 2 * (sum(ppo.values()) + sum(sac.values()))
-    assert estimate_seconds_of_runs_to_do(session, measured) == pytest.approx(expected + 6 * START)
-
-
-def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
-    """Expected runs of later looks count before the first look is over."""
-    open_one = open_stored(SELECTION, tmp_path)
-    first = sum(START + run_seconds for _, run_seconds in open_one.estimate_remaining_runs([]))
-    further = {
-        cell: estimate_new_runs_of_cell(open_one, cell, open_one.looks)
-        - open_one.looks.run_counts[0]
-        for cell in open_one.cells
-    }
-    assert max(further.values()) > 0
-    expected = sum(runs * open_one.estimate_seconds_of_cell(cell) for cell, runs in further.items())
-    assert estimate_seconds_of_runs_to_do(open_one, []) == pytest.approx(first + expected)
+    assert sum_seconds_of_remaining_runs(session, measured) == pytest.approx(expected)
 
 
 def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection, trained, tmp_path):
@@ -158,17 +144,3 @@ def test_a_plan_ends_in_the_check_that_it_plans(command, options, following):
     """The last line repeats the options, or those of the cheapest sufficient gate."""
     code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
     assert (code, output.splitlines()[-1]) == (0, following)
-
-
-def test_only_runs_of_this_session_are_measured():
-    """A run that was in the store already, and one that failed, do not tell how long runs take."""
-    records = [
-        ("trained", "finished", 61.5),
-        ("kept", "finished", 0.02),
-        ("failed", "failed", 61.5),
-    ]
-    entries = [
-        {"seconds": seconds, "record": {"cell": id, "status": status, "time": {"wall_seconds": 60}}}
-        for id, status, seconds in records
-    ]
-    assert evidence.list_trained_runs([*entries, {"seconds": 1.0}]) == [("trained", 61.5)]

@@ -27,7 +27,6 @@ from rlregress.upgrade.differences.known_changes import make_dotted_name
 from rlregress.upgrade.evidence.compared_trainings import Training
 
 #: the stage in the progress of a command, which counts recordings.
-STAGE = "looking for culprits"
 #: recordings of all searches together. One of ``_LONG`` events or more counts fully, a shorter one
 #: by its share of them, but as ``_LEAST`` at least.
 LIMIT = 300

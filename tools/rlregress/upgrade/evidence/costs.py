@@ -26,7 +26,6 @@ from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Runtimes, Workers
 
-STAGE = "timing trainings on both versions"
 #: repetitions on both versions, the first of which only warms up; how many must count at least.
 _TURNS, _LEAST = 9, 3
 #: limit of the timing: a share of the time that the upgrade has taken so far, or these seconds.
@@ -35,11 +34,6 @@ _SHARE, _SECONDS = 0.1, 15.0
 _WIDEST = 0.1
 #: guessed share of a recorded training's CPU time that the training itself takes.
 _PLAIN = 0.5
-
-
-def limit_timing_seconds(spent: float) -> float:
-    """Return how many seconds to time trainings for, after an upgrade of ``spent`` seconds."""
-    return max(_SHARE * spent, _SECONDS)
 
 
 def measure_training_costs(
@@ -68,7 +62,7 @@ def measure_training_costs(
     ):
         if training.shows_same_training and training.name in executing:
             by_name.setdefault(training.algorithm, training)
-    seconds = limit_timing_seconds(spent)
+    seconds = max(_SHARE * spent, _SECONDS)
     fitting: list[str] = []
     seconds_left = seconds
     for training in by_name.values():
@@ -81,9 +75,7 @@ def measure_training_costs(
     late = [Cost(name=t.name, why=too_long) for t in by_name.values() if t.name not in fitting]
     timed = [training for training in trainings if training.name in fitting]
     if timed:
-        # turns end with the time; the processes have to start before
-        whole = min(seconds, (seconds - seconds_left) * _TURNS / (1 + _LEAST))
-        progress.begin_stage(STAGE, size=whole + progress.read_durations().start)
+        progress.begin_stage("timing trainings on both versions")
         measurements = runtimes.call_once_for_both_versions(
             _measure_costs_in_turns, timed, seconds, runtimes.processes
         ).result()

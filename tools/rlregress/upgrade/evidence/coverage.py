@@ -23,8 +23,6 @@ from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.differences import changed_functions, changed_statements
 
-#: the stage in the progress of a command, which counts pieces of code.
-STAGE = "finding what ran of the code that differs"
 #: node types of code that may run in several ways, looked for in statements that run at import.
 _CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
 #: those whose ways within a function cannot be told apart by executed lines.
@@ -357,7 +355,7 @@ def measure_execution_of_pieces(
     users = index_users_of_names(tuple(folders))
     starters = _map_files_to_process_starters(new_trace for new_trace in executed[1].values())
     executions = []
-    progress.begin_stage(STAGE, len(pieces))
+    progress.begin_stage("finding what ran of the code that differs", len(pieces))
     for function in pieces:
         version, own = (old, function.old) if function.how == REMOVED else (new, function.new)
         trainings = tuple(version.list_executing_trainings(function))

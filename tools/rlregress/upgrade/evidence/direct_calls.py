@@ -30,8 +30,6 @@ from rlregress.upgrade.evidence.coverage import (
 )
 from rlregress.upgrade.evidence.runtimes import Runtimes
 
-#: the stage in the progress of a command; ``baselines/durations.toml`` has its duration.
-STAGE = "repeating calls of changed functions"
 #: CPU seconds for repeating the first captured call of a function, at most and at least, and those
 #: of all functions together; a function's later calls get a part of its seconds.
 _MOST, _LEAST, _TOGETHER = 6.0, 0.5, 120.0
@@ -82,7 +80,8 @@ def compare_captured_calls(
     if not functions:
         return list(executions)
 
-    seconds = limit_first_capture_seconds(len(functions_called))
+    # each function's first captured call may take this long
+    seconds = min(_MOST, max(_LEAST, _TOGETHER / len(functions_called)))
     differing = [
         execution.function
         for execution in executions
@@ -92,11 +91,9 @@ def compare_captured_calls(
     job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
            "uses": _list_readers_as_rows(uses)}  # fmt: skip
     capturing = [by_name[name] for name in functions]
-    size = seconds * sum(map(len, functions.values())) / len(capturing)
     rows: dict[_Key, list[Mapping[str, Any]]] = {}
-    for answer in _capture_calls(
-        runtimes, capturing, functions, job, STAGE, size, end_time
-    ).values():
+    stage = "repeating calls of changed functions"
+    for answer in _capture_calls(runtimes, capturing, functions, job, stage, end_time).values():
         for row in answer.get("calls", ()):
             rows.setdefault((row["file"], row["name"]), []).append(row)
     return [
@@ -123,11 +120,6 @@ def _list_functions_to_call(
         for piece in pieces if function not in functions else ():
             functions.setdefault(piece.key, []).append(function)
     return functions
-
-
-def limit_first_capture_seconds(function_count: float) -> float:
-    """Return the CPU seconds that each function's first captured call may take."""
-    return min(_MOST, max(_LEAST, _TOGETHER / function_count))
 
 
 def _name_function_in_difference(piece: ChangedPiece, call: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -240,7 +232,6 @@ def _capture_calls(
     functions: Mapping[str, Sequence[Sequence[str]]],
     settings: Mapping[str, Any],
     stage: str,
-    size: float = 0.0,
     end_time: float | None = None,
 ) -> dict[str, Any]:
     """Run trainings with calls captured, and return training -> answer of ``inside.calls``.
@@ -248,7 +239,6 @@ def _capture_calls(
     Args:
         functions: training -> the functions whose calls are captured.
         settings: shared by all jobs, see ``inside.calls``.
-        size: seconds of one training, for the progress; 0: the expected ones stay.
     """
 
     def capture_calls_of_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:
@@ -263,7 +253,7 @@ def _capture_calls(
             )
             return {str(job["name"]): _read_json_answer(Path(str(job["output"]))) for job in jobs}
 
-    progress.begin_stage(stage, len(trainings), size)
+    progress.begin_stage(stage, len(trainings))
     answers: dict[str, Any] = runtimes.call_for_trainings_on_version(
         "new", trainings, capture_calls_of_part
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rlregress import files
-from rlregress.check import baseline_runs, check_run, judging, outcome, report_data
+from rlregress.check import baseline_runs, check_run, outcome, report_data
 from rlregress.check_options import CheckOptions
 from rlregress.frameworks.base import Adapter
 from rlregress.model.quantities import ONE_SIDED, RETURNS, get_quantity_of_verdict_name
@@ -33,17 +33,6 @@ def find_algorithms_with_stored_runs(adapter: Adapter) -> set[str]:
         for baseline in baseline_runs.load_all_baselines()
         if baseline.cell.framework == adapter.name and baseline.cell.budget == "short"
     }
-
-
-def estimate_training_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool) -> float:
-    """Estimate the CPU seconds of the trainings of algorithms, all looks included."""
-    trained = [name for name in algorithms if name in find_algorithms_with_stored_runs(adapter)]
-    if not trained:
-        return 0.0
-    session = check_run.open_check_session(
-        _restrict_options_to_algorithms(CheckOptions(one_look=one_look), adapter, trained)
-    )
-    return judging.estimate_session_seconds(session, session.looks)
 
 
 def _restrict_options_to_algorithms(

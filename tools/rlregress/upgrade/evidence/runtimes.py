@@ -210,8 +210,7 @@ class Runtimes:
             old |= self._record_one_by_one(
                 "old", [by_name[name] for name in names], lines, end_time
             )
-            for _ in range(len(recorded_now) - len(names)):
-                _count_recorded_training(True, was_stored=True)
+            progress.count_done_parts(len(recorded_now) - len(names))
             new |= recorded_now
             if not recorded_now:
                 break
@@ -388,7 +387,7 @@ def load_or_record_traces(
         if path.is_file():
             try:
                 traces[name] = trace_reader.load_trace(path)
-                _count_recorded_training(counted, was_stored=True)
+                progress.count_done_parts(counted)
             except UserError:
                 path.unlink()
     missing = [training for training in trainings if training.name not in traces]
@@ -411,11 +410,6 @@ def _make_killed_trace(training: Training, end: re.Match[str], message: str) -> 
     )
     crash = error_origin.describe_crash_for_header(signal, message, script, packages)
     return trace_reader.make_failed_trace(end.group(), crash)
-
-
-def _count_recorded_training(counts: bool, was_stored: bool = False) -> None:
-    if counts:
-        progress.count_done_parts(reused=was_stored)
 
 
 def locate_trace(training: Training, folder: Path) -> Path:
@@ -453,7 +447,7 @@ def _record_traces(
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
-        _count_recorded_training(counts)
+        progress.count_done_parts(counts)
 
     end_reason = workers.do_jobs_and_explain_early_end(
         runtime, jobs, note_end_of_training, end_time
