@@ -80,6 +80,30 @@ def test_the_tests_run_from_any_folder(tmp_path):
     assert len(list(temporary.rglob("written.txt"))) == 1
 
 
+@pytest.mark.usefixtures("uncollected_tests")
+def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
+    """Five lines have least and most minutes, and the drop of each algorithm."""
+    named = (
+        "sb3-ppo-Reacher-v4-short,sb3-sac-InvertedDoublePendulum-v4-short,sb3-td3-Pendulum-v1-short"
+    )
+    code, output, _ = command("plan", "--cells", named, "--store", str(tmp_path), "-n", "2")
+    first, nightly, *_ = output.split("\n\n")
+    assert re.match(r"Every night .* --first-seed \d+ trains new seeds; [^\n]+$", nightly)
+    lines = first.splitlines()
+    assert code == 0
+    assert len(lines) <= 5
+    [unchanged] = re.findall(r"^If nothing changed, (\d+) minutes? here", lines[0])
+    [least, most] = re.findall(r"torch changed, (\d+) to (\d+) minutes", lines[1])[0]
+    assert 0 < int(unchanged) < int(least) < int(most)
+    drops = dict(re.findall(r"(\w+) ([\d.]+)%", lines[-1]))
+    assert set(drops) == {"ppo", "sac", "td3"}
+    # the smallest that the table below has for the gate that is chosen
+    table = re.findall(r"^  sb3-(ppo|sac|td3)\S*(?: training)?.*? +([\d.]+)%", output, re.MULTILINE)
+    smallest = {name: min(float(d) for key, d in table if key == name) for name in drops}
+    assert {name: float(drop) for name, drop in drops.items()} == smallest
+    assert output.splitlines()[-1].startswith("next: rlregress check --budget short --cells ")
+
+
 def test_a_report_repeats_the_options_of_an_upgrade(command, monkeypatch):
     """The command in a report is the one that was typed."""
     words = (

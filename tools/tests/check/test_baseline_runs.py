@@ -92,15 +92,25 @@ def test_stored_runs_without_a_value_are_counted(written, without, critic_text, 
     assert stored.explain_excluded_quantity(DIAGNOSTICS["kl"]) == kl_text
 
 
-def test_half_of_a_critic_is_one_sentence(written):
-    """Run, key and the next step are named; impossible numbers: ``test_data_contracts``."""
+@pytest.mark.parametrize(
+    ("found", "instead", "message"),
+    [
+        ("explained_variance = 0.5\n", "", "has one of 'explained_variance' and 'bias'"),
+        ("states = 7", "states = 0", "0, expected a number of at least 1"),
+        ("bootstrapped = 0.0", "bootstrapped = 1.5", "1.5, expected a number from 0 to 1"),
+        ("variance = 0.5", "variance = 1.5", "1.5, expected a finite number of at most 1"),
+        ("bias = 0.1", "bias = nan", "nan, expected a finite number"),
+    ],
+)
+def test_a_critic_that_cannot_be_is_one_sentence(written, found, instead, message):
+    """Half of a critic's numbers, or impossible ones: run, key and the next step are named."""
     written(run_record(0), run_record(1, critic=CRITIC_TOLD))
     path = baseline_runs.locate_baseline(CELL)
-    path.write_text(path.read_text().replace("explained_variance = 0.5\n", ""))
+    path.write_text(path.read_text().replace(found, instead))
     with pytest.raises(UserError) as raised:
         baseline_runs.load_baseline(path)
-    message = "has one of 'explained_variance' and 'bias'"
-    assert re.match(rf"{path}, \[\[run\]\] at line \d+: key 'critic.*{message}", str(raised.value))
+    text = rf"{path}, \[\[run\]\] at line \d+: key 'critic.*{message}"
+    assert re.match(text, str(raised.value))
     assert str(raised.value).endswith("; record it again, with --replace")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 
 import numpy as np
@@ -12,7 +13,7 @@ from rlregress import suite
 from rlregress.catalogue import registry
 from rlregress.check.comparison import compare_adapters, list_documented_variants
 from rlregress.errors import UserError
-from rlregress.report import markdown_page, tables, terminal_tables
+from rlregress.report import comparison_text, markdown_page, tables, terminal_tables
 from rlregress.report.html import comparison_page
 from rlregress.report.html.page import Facts
 from tools.tests.small_adapters import SmallAdapter, format_entry, make_probe_of_variant
@@ -117,6 +118,15 @@ def test_details_that_a_pair_lacks_do_not_count_as_equal(pair):
         )
     alike = compare_adapters((first, third)).select_different_rows()
     assert comparison_page.make_card_of_comparison(alike).badge.word == "no detail differs"
+
+
+def test_json_says_the_same(pair):
+    """JSON has variants and missing details, differences first."""
+    compared = json.loads(comparison_text.format_comparison_as_json(compare_adapters(pair)))
+    first = compared["details"][0]
+    assert first["id"] == SCALE
+    assert first["differs"]
+    assert first["answers"]["other"]["library"]["variant"] == "none"
 
 
 def test_a_comparison_can_be_of_some_details_alone(pair):

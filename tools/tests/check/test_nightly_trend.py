@@ -180,6 +180,16 @@ def test_a_day_after_all_nights_is_one_sentence(judged):
     assert "no nightly run is from 2031-01-01 or later" in error
 
 
+def test_a_folder_without_reports_is_one_sentence(command, tmp_path):
+    """A folder that is not there, or holds none, is named."""
+    for folder, text in (
+        (tmp_path, "holds no report of a check"),
+        (tmp_path / "no", "is not a fold"),
+    ):
+        code, _, error = command("trend", str(folder), "--report", str(tmp_path / "report"))
+        assert (code, text in error, "Traceback" in error) == (2, True, False)
+
+
 def test_reports_are_copies_if_all_of_them_is_the_same(judged):
     """A copy counts once; another check that began at the same moment counts, too."""
     first, second, third = nights(3, 1)

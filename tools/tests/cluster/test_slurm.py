@@ -139,6 +139,28 @@ def test_a_run_that_is_cancelled_is_stopped(store):
 
 
 @pytest.mark.nightly
+def test_a_store_may_lie_anywhere(tmp_path):
+    """A path with characters of shell and sbatch works, and is found in the queue."""
+    store = Store(tmp_path / "a b%A%j%%$HOME'\"`#;&ü INDEX" / "runs")
+    all_jobs = jobs(range(4))
+    manifest = write_listed(store, all_jobs)
+    launch(manifest, store, "--sbatch", "begin=now+1hour")
+    assert slurm_arrays.read_queued_tasks(store).runs == {job.name for job in all_jobs}
+    for task in ask("squeue", "-h", "-o", "%A").split():
+        ask("scontrol", "update", f"jobid={task}", "StartTime=now")
+    wait_for_tasks()
+    assert store.list_runs_by_state().done == {job.name for job in all_jobs}
+    finished = re.findall(r"seed (\d+): finished", logs(store))
+    assert sorted(finished) == ["0", "1", "2", "3"]
+    error = Store(tmp_path / "a\\b")
+    where = ("--manifest", str(manifest.path), "--store", str(error.folder))
+    text = rlregress("runs", "launch", "--slurm", *where)
+    assert text.returncode == 2
+    assert "and Slurm takes no path with a backslash" in text.stderr
+    assert not list((error.folder / "slurm").glob("*.sh"))
+
+
+@pytest.mark.nightly
 def test_tasks_of_a_launch_with_another_version_find_it(store, tmp_path):
     """They are told where it is, as the environment of the launch is not theirs."""
     tree = other_code(tmp_path / "tree")

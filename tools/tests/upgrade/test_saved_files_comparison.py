@@ -307,6 +307,18 @@ def test_a_loader_builds_what_the_file_does_not_tell(tmp_path):
     )  # fmt: skip
 
 
+@pytest.mark.nightly
+def test_a_loader_acts_in_the_environment_of_its_user(tmp_path):
+    """Returns of episodes are compared without a ``predict``, too."""
+    path, loader = tmp_path / "weights.pt", tmp_path / "loader.py"
+    torch.save(torch.nn.Linear(4, 2).state_dict(), path)
+    act = ACT.replace("as_tensor(rows))", "as_tensor(rows)).argmax(1)")
+    loader.write_text(LOADER.replace("Linear(3, 2)", "Linear(4, 2)") + act)
+    own = load_user_file(path, loader, environment="CartPole-v1")
+    items = dict(row[:2] for row in own["kinds"]["weights.pt"]["items"][0])
+    assert "[20]" in items["returns of episodes"]
+
+
 def test_a_file_is_not_loaded_before_it_is_trusted(tmp_path, monkeypatch, command):
     """One sentence, exit code 2, and nothing of it has run; nor of what is not there."""
     monkeypatch.delenv(checkpoint.TRUST, raising=False)
