@@ -224,7 +224,7 @@ class Judge:
 
 
 def test_results_are_kept_and_read_again(folder):
-    """What has one is not judged again."""
+    """Pairs are judged newest first and stored one by one; the file has the oldest first."""
     assert release_histories.load_judged_pairs("x") == ()
     judge = Judge(report(traces=trained(alone=TRAIN)))
     running = release_histories.judge_pairs("x", judge)
@@ -236,6 +236,10 @@ def test_results_are_kept_and_read_again(folder):
     assert release_histories.load_judged_pairs("x") == (remaining[1], remaining[0], first)
     judged_change = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac: {TRAIN}")
     assert remaining[1].changes == (judged_change,)
+
+
+def test_what_has_a_result_is_not_judged_again(folder):
+    """A pair with a result is judged again only if its release is named, and then alone."""
     list(release_histories.judge_pairs("x", Judge(report("unchanged")), only=["1.2"]))
     second_judge = Judge(report())
     pairs = list(release_histories.judge_pairs("x", second_judge))
