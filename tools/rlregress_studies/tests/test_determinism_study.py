@@ -79,7 +79,7 @@ def checkpoints(*weights, value=1.0):
 
 
 def test_a_spread_says_when_trainings_part_and_by_how_much():
-    """What differs although held is a fault, and so is what stays although varied."""
+    """A difference in a held source is a fault, and so is none in a varied one."""
     pair = [checkpoints("a", "b", value=1.0), checkpoints("a", "c", value=3.0)]
     assert chance.compute_spread_of_runs(pair) == Spread(
         runs=2, parted=20, distinct=2, steps=[10, 20], score_mean=[2.0, 2.0],

@@ -113,7 +113,7 @@ def piece(file, name):
 
 
 def test_the_frameworks_functions_come_before_what_it_stands_on():
-    """What the suite knows of a release comes first."""
+    """Known changes of a release come first."""
     adapter = frameworks.get_adapter("torchrl")
     symptom = symptoms.make_symptom_of_detail(adapter, "sac.temperature.target_entropy")
     step = ChangedAt(package="torchrl", old="0.1", new="0.2", values=("", ""))
@@ -241,7 +241,7 @@ def test_what_is_no_interpreter_is_refused(cache, tmp_path):
 
 
 def test_a_search_that_goes_back_says_which_release_brought_it():
-    """What one end alone pins is not searched, and that is said."""
+    """A pin of one end alone is not searched, and that is said."""
     step = ChangedAt(package="zzp", old="3.0", new="2.0", values=("", ""))
     back = search._add_dates(step, {"3.0": "2024-03-31"})
     lines = bisect_text._describe_step_between_versions(back)

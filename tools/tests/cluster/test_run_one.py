@@ -181,7 +181,7 @@ def do(store):
 
 
 def test_a_run_that_is_another_attempts_or_of_other_versions_is_not_done(store, command, do):
-    """Exit code 75 at once, or a node says what else is installed; no record is left."""
+    """Exit code 75 at once, or a node names its other versions; no record is left."""
     (job,) = jobs([0])
     with store.claim_run(job):
         code, text, _ = command(*do(job))

@@ -127,7 +127,7 @@ def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
 
 
 def test_a_sound_store_has_a_time_left_and_is_verified(store):
-    """By remaining runs, their progress and speed; what has no record is counted."""
+    """By remaining runs, their progress and speed; missing records are counted."""
     # 200 s where 100 are expected; 5 runs of 0 %, one of 50 and one of 25, two at a time
     assert survey(store).seconds_left == pytest.approx(200 * (5 + 0.5 + 0.75) / 2)
     (path,) = (store.folder / "manifests").glob("*")

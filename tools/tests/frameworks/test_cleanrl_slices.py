@@ -138,7 +138,7 @@ def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, 
 
 
 def test_a_name_that_is_not_bound_or_read_is_a_lost_anchor(toy):
-    """What nothing binds is named, and an error names the line of the script."""
+    """A name without any binding is told, and an error names the line of the script."""
     run_of_toy = ScriptRun(toy.path, {"weight": 1.0})
     for query in (
         lambda: run_of_toy["weigth"],

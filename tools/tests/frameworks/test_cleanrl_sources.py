@@ -1,4 +1,4 @@
-"""Where CleanRL's scripts are, and their statements that are asked."""
+"""CleanRL's scripts are found wherever they lie, and asked by their statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adapters of this library and of others: what they have, and what they leave out."""
+"""Adapters of this library and of others: all kinds of functions, and gaps."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def functions(kind):
 
 
 def test_there_are_five_kinds_and_an_adapter_has_them_all():
-    """What it leaves out is unsupported or empty."""
+    """Functions that it leaves out are unsupported or empty."""
     assert set(KINDS) == {"observe", "train", "call", "read", "load"}
     adapter = SmallAdapter()
     assert all(type(getattr(adapter, name)) is kind for name, kind in KINDS.items())

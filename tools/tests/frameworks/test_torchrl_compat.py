@@ -52,7 +52,7 @@ def test_a_name_is_found_where_an_older_version_has_it(monkeypatch):
 
 
 def test_keywords_are_given_as_the_version_takes_them():
-    """A probe that meets what is not offered is not asked."""
+    """A probe that meets something not offered is not asked."""
 
     def probe(inputs):
         raise Unsupported("there is none")

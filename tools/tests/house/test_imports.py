@@ -92,7 +92,7 @@ def list_foreign_imports(graph):
 
 
 def test_judges_and_foreign_environments_import_little(graph):
-    """Judges take NumPy, SciPy and our errors; what is foreign is Python 3.10."""
+    """Judges take NumPy, SciPy and our errors; foreign code is Python 3.10."""
     assert list_imports_of_judges(graph) == []
     assert list_foreign_imports(graph) == []
     for module in list_foreign_modules(graph):

@@ -1,4 +1,4 @@
-"""What the pages show and commands end in is real: commands, outputs, findings, links."""
+"""Commands, outputs, findings and links of the pages are real, and so are next steps."""
 
 from __future__ import annotations
 

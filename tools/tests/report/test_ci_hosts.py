@@ -1,4 +1,4 @@
-"""What hosts of CI get: their notations, and text of others that they do not obey."""
+"""Hosts of CI get their notations, and obey no text of others."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_names_that_are_given_another_value(piece, expected):
 
 
 def test_the_old_values_hold_for_a_while(module):
-    """Of modules, of who has imported one, and of classes; also until the call ends in an error."""
+    """In modules, wherever one was imported, and in classes; also if the call ends in an error."""
     importing, other = (
         importlib.import_module(module.__name__.replace(".code", f".{name}"))
         for name in ("user", "other")
@@ -236,7 +236,7 @@ def test_what_cannot_be_put_back_says_so(case, import_text):
 
 
 def test_the_other_version_brings_what_its_values_are_made_of(module):
-    """Imports and functions of its own; what is computed from something missing is no evidence."""
+    """Imports and functions of its own; a value computed from something missing is no evidence."""
     other = OLD.replace("_HIGH = 2", "_HIGH = absent()")
     with pytest.raises(Misfit, match="cannot be computed: name 'absent' is not defined"):
         find_bindings_to_second_text(module, MODULE, (NEW, other))

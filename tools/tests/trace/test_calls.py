@@ -189,13 +189,17 @@ def only(capture, name):
 
 
 def test_a_fault_behind_a_bound_is_found(module):
-    """With the argument that shows it; an argument and an attribute are changed together."""
+    """With the argument that shows it, though a value that it reads cannot be had."""
     code, captured = module
     with captured() as capture:
         assert code.bounded(0.5) == 0.5
     differs = only(capture, "bounded")["differs"]
     assert differs["path"] == "the result"
     assert differs["arguments"].startswith("x ")
+
+
+def test_an_argument_and_an_attribute_are_changed_together(module):
+    """A loop that is too short to show a difference is made longer."""
     code, captured = module
     agent = code.Agent(1.0)
     with captured() as capture:

@@ -89,7 +89,7 @@ def test_what_no_copy_reaches_is_counted_as_not_compared(losses, copies, not_com
 
 
 def test_what_copies_do_not_decide():
-    """What is close is compared to its end; an error and a large difference are no rounding."""
+    """A close training is compared to its end; an error and a large difference are no rounding."""
     measured = measure(OLD, trace(1 + 5e-7, 1.0, 1 + 4e-4), [SECOND, HOLDS])
     assert (measured.verdict, measured.not_compared) == ("close", 0)
     new = replace(trace(1 + 5e-7), header={**OLD.header, "failure": "RuntimeError: no"})

@@ -126,7 +126,7 @@ class Countdown(gymnasium.Env):
 
 
 def test_every_episode_has_its_return_and_its_length():
-    """Steps are those of both environments; what a reset cuts off has no return."""
+    """Steps are those of both environments; an episode cut off by a reset has no return."""
     episodes = Episodes()
     both = [
         episodes.wrap_environment(Countdown(3)),

@@ -44,7 +44,7 @@ def test_a_folder_is_made_once(cache):
 
 
 def test_what_failed_or_was_killed_is_no_finished_folder(cache):
-    """After an error nothing is left; what lies there or beside it is made from nothing."""
+    """After an error nothing is left; leftovers there or beside it are not used."""
 
     def broken(target):
         (target / "half").write_text("")

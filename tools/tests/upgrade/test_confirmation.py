@@ -180,7 +180,7 @@ FELL = [*(run(PENDULUM, 1000 + n, 20.0) for n in range(3)), entry({"cell": PENDU
 def test_an_alarm_is_inconclusive_where_no_run_of_the_old_version_ended_well(
     monkeypatch, confirm_alarm, fresh, reason
 ):
-    """They say nothing of what the old version would have come to; the first line says why."""
+    """They tell nothing of the old version's returns; the first line says why."""
     monkeypatch.setattr(return_gate.check_run, "run_tests_of_returns", lambda *_: fresh)
     judged = confirm_alarm(FELL, Runtime("old"))
     assert judged.verdict == "inconclusive"

@@ -1,4 +1,4 @@
-"""What the installer says and is told, what distributions declare, and known good pins."""
+"""Words of the installer and for it, declarations of distributions, and known good pins."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ GONE = PublicChange(kind="gone", name="frame.f", file="f.py", line=1, summary="f
 
 
 def test_early_answers_are_printed():
-    """What is gone: packages with their old version, required ones first; each name once, and few.
+    """Packages that are gone with their old version, required ones first; each name once, and few.
 
     What was not compared is not gone; details and defaults have the old and the new value.
     """

@@ -123,7 +123,7 @@ def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
 
 
 def test_a_class_is_used_by_its_heirs_and_a_lost_file_may_use_all(tmp_path):
-    """Parameters are those of what derives from it; an operator is used without a word."""
+    """Parameters are those of derived classes; an operator is used without a word."""
     frame, script = tmp_path / "frame.py", tmp_path / "train.py"
     frame.write_text("class Base: ...\nclass PPO(Base): ...\nMine = PPO\nclass Idle: ...")
     script.write_text("import frame\nframe.Mine()")

@@ -1,4 +1,4 @@
-"""Public names of a package, and what uses a package that is gone, are read from source."""
+"""Public names of a package, and users of a package that is gone, are read from source."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_difference_is_one_entry(compare_packages, tmp_path):
 
 
 def test_an_entry_says_where(compare_packages):
-    """Lines are the new version's, or the old one's of what is gone; deep nesting is unread."""
+    """Lines are the new version's, or the old one's of a lost name; deep nesting is unread."""
     terms = "+".join(["y"] * 10_000)
     (entry_,) = compare_packages(f"X = {terms}", f"X = {terms} + 1")
     assert (entry_.kind, entry_.name) == ("unread", "p")

@@ -102,7 +102,7 @@ def test_a_summary_is_cut_by_bytes(tmp_path, monkeypatch):
 
 
 def test_the_unit_test_report_counts_what_it_holds():
-    """Differences fail, what was not checked is skipped; errors may quote what is no XML."""
+    """Differences fail, unchecked entries are skipped; errors may quote anything."""
     root = ElementTree.fromstring(ci_formats.format_upgrade_as_junit(upgrade(CHANGED), 12.0))
     (suite,) = root
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
