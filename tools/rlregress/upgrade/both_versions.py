@@ -110,15 +110,15 @@ class BothVersions:
             and training.comparison.verdict == "diverged"
             and not training.comparison.trains_the_same
         ]
-        executions = direct_calls.compare_captured_calls(
-            runtimes,
-            executions,
-            [training for training in trainings if training.name in old],
-            new,
-            explained,
-            self.new_package_folders,
-            options.time_limit_of_stage("calls"),
-        )
+        with options.limit_stage("calls"):
+            executions = direct_calls.compare_captured_calls(
+                runtimes,
+                executions,
+                [training for training in trainings if training.name in old],
+                new,
+                explained,
+                self.new_package_folders,
+            )
         traced = direct_calls.mark_trainings_that_only_round(recorded.traced, culprits, executions)
         executing = {name for execution in executions for name in execution.trainings}
         measured = costs.measure_training_costs(

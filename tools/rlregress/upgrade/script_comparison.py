@@ -69,10 +69,8 @@ def _record_script(versions: BothVersions, script: Training) -> tuple[Training, 
     A script that has not ended in time is compared as far as both versions have come.
     """
     progress.begin_stage(f"recording {script.name} on both versions", 2)
-    until = versions.options.time_limit_of_stage("script")
-    old, new = versions.runtimes.record_on_both_versions(
-        [script], {"old": True, "new": True}, end_time=until
-    )
+    with versions.options.limit_stage("script"):
+        old, new = versions.runtimes.record_on_both_versions([script], {"old": True, "new": True})
     if script.name not in old or script.name not in new:
         return script, (old, new), 0, 0.0
     seconds = max(traces[script.name].header.get("wall_seconds", 0.0) for traces in (old, new))

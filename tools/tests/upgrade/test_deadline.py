@@ -10,7 +10,7 @@ import pytest
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.verdict import COULD_NOT_JUDGE
-from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes
+from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes, limit_stage
 from rlregress.upgrade.differences import changed_functions, public_names
 from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.evidence import compared_trainings
@@ -25,8 +25,8 @@ def test_nothing_is_read_after_the_deadline(tmp_path):
     old, new = write_versions(tmp_path, *texts)
     with limit_processes(Deadline(1, time.time() - 60)), pytest.raises(OutOfTime, match="minutes"):
         changed_functions.find_changed_functions(old, new)
-    with pytest.raises(OutOfTime):
-        public_names.list_public_changes(Path(old[0]), Path(new[0]), end_time=time.time())
+    with limit_stage(time.time()), pytest.raises(OutOfTime):
+        public_names.list_public_changes(Path(old[0]), Path(new[0]))
 
 
 def test_a_training_that_was_not_recorded_in_time_was_never_executed():

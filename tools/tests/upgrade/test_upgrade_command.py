@@ -18,6 +18,7 @@ from rlregress.errors import UserError
 from rlregress.inside import events
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
+from rlregress.trace import child_processes
 from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes, note_skipped_task
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade, framework_comparison
@@ -116,9 +117,10 @@ def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, 
     """A time up to which one version alone is probed would compare nothing."""
     both, folders, now = (Runtime("old"), Runtime("new")), (tmp_path, tmp_path), time.time()
     with runtimes.Runtimes(both, folders, workers) as processes:
-        ends = processes.call_for_each_version(
-            "x", lambda runtime, path, until: until - now, end_time=now + 100
-        )
+        with child_processes.limit_stage(now + 100):
+            ends = processes.call_for_each_version(
+                "x", lambda runtime, path: child_processes.find_end_time() - now
+            )
         assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
 
 
