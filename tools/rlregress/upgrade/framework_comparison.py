@@ -79,11 +79,6 @@ class FrameworkDifferences:
         return self.adapter.full_name
 
     @property
-    def algorithms_that_differ(self) -> list[str]:
-        """Return the algorithms whose details differ: their trainings should diverge."""
-        return sorted({detail.id.partition(".")[0] for detail in self.details.changed})
-
-    @property
     def sentences_on_probes(self) -> list[str]:
         """Return sentences on the answers of its probes."""
         details = self.details

@@ -151,10 +151,6 @@ class Options:
         return self.files and not (kept or self.only_scenarios or self.script is not None)
 
     @property
-    def processes_at_once(self) -> int:
-        return self.workers or 2
-
-    @property
     def deadline(self) -> Deadline:
         """Return the time at which all processes are ended."""
         return Deadline(self.minutes, self.started)
