@@ -11,7 +11,7 @@ from rlregress import progress
 from rlregress.model.code import ChangedPiece
 from rlregress.model.explain import RepeatedTrace
 from rlregress.model.recorded_traces import ComparedTraining, Comparison, Trace, UncomparedTraining
-from rlregress.model.upgrade_result import Culprits
+from rlregress.model.upgrade_result import Cost, Culprits, PieceExecution
 from rlregress.trace import rounding
 from rlregress.trace.child_processes import is_time_over, note_skipped_task
 from rlregress.upgrade.culprits import culprit_search, diverging_groups
@@ -34,6 +34,9 @@ class Recorded:
         same: names of trainings that execute nothing that differs: not recorded in the old version.
         traces: of the old and of the new version, by name.
         stand_ins: training -> its representative; see ``diverging_groups``.
+        culprits: training that differs -> its culprits.
+        executions: of the pieces of code, with the results of direct calls.
+        costs: time and memory of trainings that execute changed code.
     """
 
     traced: Sequence[ComparedTraining] = ()
@@ -41,6 +44,9 @@ class Recorded:
     same: Sequence[str] = ()
     traces: Traces = field(default_factory=lambda: ({}, {}))
     stand_ins: Mapping[str, str] = field(default_factory=dict)
+    culprits: Mapping[str, Culprits] = field(default_factory=dict)
+    executions: Sequence[PieceExecution] = ()
+    costs: tuple[Cost, ...] = ()
 
 
 def record_and_compare_trainings(
