@@ -158,7 +158,7 @@ def list_measured_details_and_scopes(
 
 
 def collect_throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return (framework, algorithm) -> its ``processes`` and, by quantity, ``verdicts``."""
+    """Return (framework, algorithm) -> recorded ``processes``, ``verdicts`` by quantity."""
     by_pair: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries:
         if isinstance(entry.get("throughput"), dict):

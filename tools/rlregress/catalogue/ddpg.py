@@ -208,7 +208,7 @@ def _make_warmup_detail() -> Detail:
 DETAILS: tuple[Detail, ...] = (
     make_measured_detail(
         "ddpg.networks",
-        measured.measure_number_of_q_networks,
+        measured.measure_numbers_of_q_networks_and_targets,
         "How many Q networks are there by default?",
         (_ALGORITHM, "Fujimoto et al. 2018, section 4.2 (two)"),
         {"dimensions": 1},

@@ -105,7 +105,7 @@ def _make_script_runner(job: dict[str, Any]) -> Callable[[Any], None]:
     return run_script
 
 
-def _add_script_folders_to_path(script: str, first: int) -> None:
+def _add_script_and_repository_to_path(script: str, first: int) -> None:
     """Put the folder of a script, and its repository, on ``sys.path``."""
     # behind the packages of the version: the script may lie in a tree with others of their names
     folder = os.path.dirname(script)
@@ -171,7 +171,7 @@ def prepare_imports(job: dict[str, Any]) -> None:
     torch.set_num_threads(1)
     if job.get("script"):
         # the traced packages may lie there
-        _add_script_folders_to_path(os.path.abspath(job["script"]), int(job.get("first", 0)))
+        _add_script_and_repository_to_path(os.path.abspath(job["script"]), int(job.get("first", 0)))
 
 
 def map_library_versions(packages: list[str]) -> dict[str, str]:

@@ -71,8 +71,8 @@ def list_statements_at_lines(text: str, first_line: int, rows: Collection[int]) 
         last = max([node.lineno, *lines[2:]]) if hasattr(node, "body") else max(lines)
         if set(range(min(lines), last + 1)).isdisjoint(rows):
             continue
-        reads = [chain for part in own for chain in _list_attribute_chains(part, ast.Load)]
-        writes = [chain for part in own for chain in _list_attribute_chains(part, ast.Store)]
+        reads = [chain for part in own for chain in _list_always_evaluated_chains(part, ast.Load)]
+        writes = [chain for part in own for chain in _list_always_evaluated_chains(part, ast.Store)]
         reads += writes if isinstance(node, ast.AugAssign) else []
         differing.append(Statement(min(lines), last, tuple(reads), tuple(writes)))
     return differing
@@ -118,8 +118,8 @@ def _list_own_expressions(statement: ast.AST) -> list[Any]:
     return expressions
 
 
-def _list_attribute_chains(node: ast.AST, context: type) -> Iterator[Chain]:
-    """Yield the chains of names and constant keys that an expression looks up or sets."""
+def _list_always_evaluated_chains(node: ast.AST, context: type) -> Iterator[Chain]:
+    """Yield the chains of names and constant keys that an expression always looks up or sets."""
     chain = _read_attribute_chain(node)
     if isinstance(getattr(node, "ctx", None), context):
         # an item is written into its container
@@ -130,7 +130,7 @@ def _list_attribute_chains(node: ast.AST, context: type) -> Iterator[Chain]:
             yield written
     if chain is None:
         for child in _list_always_evaluated(node):
-            yield from _list_attribute_chains(child, context)
+            yield from _list_always_evaluated_chains(child, context)
 
 
 def _list_always_evaluated(node: ast.AST) -> Iterable[ast.AST]:

@@ -158,7 +158,7 @@ def list_folder_masks() -> tuple[tuple[Any, str], ...]:
     )
 
 
-def has_unique_name(path: str) -> bool:
+def is_unique_temporary_path(path: str) -> bool:
     """Return whether a path is temporary with a unique name, which no other run writes."""
     inside = path.startswith(os.path.realpath(tempfile.gettempdir()) + os.sep)
     return inside and (_mask_folders(path).startswith("<temporary>") or bool(_UNIQUE.search(path)))

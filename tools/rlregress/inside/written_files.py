@@ -167,7 +167,7 @@ class WrittenFiles:
 
     def _wait_for_other_recordings(self, path: str) -> None:
         """Wait until no other recording writes into folders that the versions share."""
-        if self._lock < 0 and not written_contents.has_unique_name(path):
+        if self._lock < 0 and not written_contents.is_unique_temporary_path(path):
             self._lock = os.open(os.getcwd(), os.O_RDONLY | os.O_CLOEXEC)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
 

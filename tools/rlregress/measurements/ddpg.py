@@ -20,7 +20,9 @@ Inputs = Mapping[str, Any]
 _SATURATED = 5.0
 
 
-def measure_number_of_q_networks(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
+def measure_numbers_of_q_networks_and_targets(
+    make_agent: MakeContinuousAgent, inputs: Inputs
+) -> np.ndarray:
     """Measure how many Q networks an agent with default settings has.
 
     An agent for actions of ``dimensions`` dimension. Observed, [2]: Q networks that are trained;
@@ -239,7 +241,7 @@ def measure_clipped_gradient_norm(make_agent: MakeContinuousAgent, inputs: Input
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[MakeContinuousAgent, Inputs], np.ndarray]] = {
-    "ddpg.networks": measure_number_of_q_networks,
+    "ddpg.networks": measure_numbers_of_q_networks_and_targets,
     "ddpg.target.action": measure_mean_and_spread_of_next_actions,
     "ddpg.target.terminal": measure_targets_at_episode_ends,
     "ddpg.loss.values": measure_critic_loss,

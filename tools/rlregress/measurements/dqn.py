@@ -218,8 +218,8 @@ def measure_epsilon_schedule(make_agent: MakeDiscreteAgent, inputs: Inputs) -> n
     """Measure the probability of a random action at both ends and on the way.
 
     Epsilon is set to fall from ``first`` to ``last`` over ``falls`` of ``steps`` environment steps.
-    The greedy action is the last of five thousand; each uniform draw that decides whether an action is
-    random is the number draws[k], so that an action is random as long as epsilon is above it.
+    The greedy action is the last of five thousand; each uniform draw that decides whether an action
+    is random is the number draws[k], so that an action is random as long as epsilon is above it.
     Observed, [5]: of a run for each draw, the number of steps with a random action.
     """
     shares = []
@@ -260,8 +260,8 @@ def measure_learning_starts(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
     """Measure until when actions are random, and from when there are updates.
 
     One environment; the setting for the start of learning is ``starts``, epsilon is 0 throughout.
-    The greedy action is the last of five thousand. Observed, [2]: steps up to the last random action;
-    steps taken before the first update, the last one included.
+    The greedy action is the last of five thousand. Observed, [2]: steps up to the last random
+    action; steps taken before the first update, the last one included.
     """
     agent = make_agent(
         Settings(actions=_MANY, steps=int(inputs["steps"]), starts=int(inputs["starts"]))

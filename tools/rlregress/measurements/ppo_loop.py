@@ -41,7 +41,7 @@ class Settings(NamedSettings):
         advantage: of every sample, not normalised; value loss and, unless it has a coefficient,
             entropy have no weight in the loss, and gradients are not clipped.
         clip_range, entropy_coefficient: None: as by default.
-        falling: the settings that have to fall linearly to 0, as far as the framework offers it;
+        falling: the settings that are annealed linearly to 0, as far as the framework offers it;
             None: as by default.
     """
 
@@ -62,7 +62,7 @@ class Settings(NamedSettings):
     entropy_coefficient: float | None = None
     falling: Collection[str] | None = None
 
-    def must_fall(self, name: str) -> bool:
+    def is_annealed(self, name: str) -> bool:
         return name in (self.falling or ())
 
     def select_ratios_of_rollout(self, rollout: int) -> Any:

@@ -64,7 +64,7 @@ def call_prepare_with_heads(request: Any, make_heads: Callable[[], Heads]) -> No
 
 
 @contextmanager
-def fix_standard_normal_draws(numbers: np.ndarray) -> Iterator[None]:
+def fix_draws_of_normal_distributions(numbers: np.ndarray) -> Iterator[None]:
     """Make each Gaussian draw its mean plus these multiples of its deviation, [n, dimensions]."""
     multiples = torch.as_tensor(numbers, dtype=torch.float32)
 

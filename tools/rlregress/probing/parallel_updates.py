@@ -12,7 +12,7 @@ from rlregress.probing.interface import Inputs
 from rlregress.probing.recorded_update import record_differentiated_losses
 
 
-def count_processes_and_backward_passes(train: Train, inputs: Inputs) -> np.ndarray:
+def count_processes_and_backward_passes_per_step(train: Train, inputs: Inputs) -> np.ndarray:
     """Return the number of processes at optimizer steps, and of backward passes for each step."""
     processes: list[int] = []
 

@@ -141,9 +141,10 @@ def _measure_deviations_of_events(old: Sequence[Event], copy: Sequence[Event]) -
 def _find_limits_of_deviations(
     old: Sequence[Event], deviations: Sequence[Sequence[float]]
 ) -> list[float]:
-    """Return for each event the allowed deviation, up to where the last copy acts differently.
+    """Return for each event the largest deviation that still counts as rounding.
 
-    This is the largest deviation of a copy up to the end of the same update, times ``FURTHER``.
+    This is ``FURTHER`` times the largest deviation of any copy up to the end of the same update.
+    The list ends where the last copy acts differently.
 
     Args:
         deviations: those of each copy, up to where it acts differently.

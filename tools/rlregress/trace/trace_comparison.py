@@ -417,7 +417,7 @@ def compare_traces(old: Trace, new: Trace) -> Comparison:
         )
     for kind in INCIDENTAL:
         if comparison.verdict != "diverged":
-            comparison = _add_incidental_events(comparison, kind, old.events, new.events)
+            comparison = _judge_incidental_events(comparison, kind, old.events, new.events)
     return comparison
 
 
@@ -501,7 +501,7 @@ def _drop_unsteady_parts(
     return tuple(steady)
 
 
-def _add_incidental_events(
+def _judge_incidental_events(
     comparison: Comparison, event_kind: str, old: Sequence[Event], new: Sequence[Event]
 ) -> Comparison:
     """Return the comparison with the differences of incidental events of one kind."""

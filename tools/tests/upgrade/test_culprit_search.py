@@ -131,7 +131,9 @@ def test_an_error_of_one_version_alone_is_placed_where_it_is_raised():
     fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
 
     def place(old, new):
-        return delta_debugging._find_functions_near_divergence(traced("x", old, new), [STEP, TRAIN])
+        return delta_debugging._find_functions_at_divergence_or_error(
+            traced("x", old, new), [STEP, TRAIN]
+        )
 
     assert place(trace_answers(**fine), trace_answers(5, 115, 155, **error)) == (TRAIN,)
     assert place(trace_answers(5, 15, 55, **error), trace_answers(**fine)) == (TRAIN,)

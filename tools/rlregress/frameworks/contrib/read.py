@@ -33,10 +33,12 @@ def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
 
 def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
-    return read_each_or_mark_unread({cell: partial(_read_values, *cell) for cell in _CELLS})
+    return read_each_or_mark_unread(
+        {cell: partial(_read_defaults_of_new_agent, *cell) for cell in _CELLS}
+    )
 
 
-def _read_values(algorithm: str, scope: str) -> dict[str, Any]:
+def _read_defaults_of_new_agent(algorithm: str, scope: str) -> dict[str, Any]:
     algorithm_class, discrete = _CELLS[algorithm, scope]
     agent = of_sb3.construct_small_agent(algorithm_class, discrete)
     return of_sb3.read_values_of_agent(algorithm, agent)

@@ -121,7 +121,7 @@ def make_silent_trainer(
 
 
 def read_attribute(owner: Any, name: str) -> Any:
-    """Return an attribute by its newest name.
+    """Return the attribute that the newest version calls so, whatever the installed one calls it.
 
     Raises:
         Unsupported: the installed version has none of that kind.

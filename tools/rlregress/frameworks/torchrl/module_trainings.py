@@ -245,7 +245,7 @@ _NETWORKS: Mapping[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 
 
 def make_network_trainings() -> dict[str, TraceTraining]:
-    """Return uses of networks, and of policies that act by a specification."""
+    """Return trainings that only call networks, and draw actions, in their bounds or not."""
     passes = {
         name: partial(_run_network, kind=name.partition(" ")[0], shape=shape, **options)
         for name, (shape, options) in _NETWORKS.items()

@@ -131,7 +131,7 @@ class _Heads(nn.Module):
 def make_actor_of_heads(
     move: Any, nested: bool, choice: Any = torch.distributions.Categorical
 ) -> Any:
-    """Return an actor of a move, which is continuous, and a choice."""
+    """Return an actor of two actions: ``move``, which is continuous, and ``choice``, discrete."""
     outputs = [
         ("params", "move", "loc"),
         ("params", "move", "scale"),

@@ -71,7 +71,7 @@ def _find_innermost_changed(
     return tuple(dict.fromkeys(nearest))
 
 
-def _find_functions_near_divergence(
+def _find_functions_at_divergence_or_error(
     training: ComparedTraining, functions: Sequence[ChangedPiece]
 ) -> Group:
     """Return the functions where traces diverge, and those that raise an error in one version."""
@@ -210,7 +210,7 @@ class CulpritSearch:
         #: the traces of the old version, and of the new one with ``_base`` reverted.
         self._training, self._base = training, Group()
         self._functions, self._earlier = functions, earlier
-        self._place = _find_functions_near_divergence(training, functions)
+        self._place = _find_functions_at_divergence_or_error(training, functions)
         near = [function for function in self._place if is_revertible(function)]
         executed = [*near, *list_revertible_functions(training, functions)]
         self._executed = list(dict.fromkeys(executed))
@@ -312,7 +312,7 @@ class CulpritSearch:
         Return whether the search has ended.
         """
         first = self._training.comparison.first
-        near = _find_functions_near_divergence(self._training, self._functions)
+        near = _find_functions_at_divergence_or_error(self._training, self._functions)
         # a function without influence before may have one with others reverted
         excluded = {*self._base, *(function for function in self._failed if function not in near)}
         ranked = sorted(

@@ -101,7 +101,7 @@ class Problem:
 
     @property
     def pinned_versions(self) -> dict[str, str]:
-        """Return name -> version of the pins of the user or of a stack."""
+        """Return package -> pinned version: of the stack of an old release, or else of the user."""
         return map_versions_by_name([*self.defaults.rows, *self.pins])
 
     def resolve_to_versions(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:

@@ -20,7 +20,7 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs
-from rlregress.probing.parallel_updates import count_processes_and_backward_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import make_script_of_end_after
 
 #: a bound on the norm of the gradient that none of them reaches
@@ -43,7 +43,7 @@ def _train_with_settings(source: Source, settings: loop.Settings) -> ScriptTrain
             flags["kle_stop"] = True
     if settings.falling is not None:
         # no other setting can fall
-        flags["anneal_lr"] = settings.must_fall("learning_rate")
+        flags["anneal_lr"] = settings.is_annealed("learning_rate")
 
     def call_at_end_of_rollout(run: Any, number: int) -> None:
         multiply_ratios(run, settings.select_ratios_of_rollout(number))
@@ -91,7 +91,7 @@ def measure_stored_segments(source: Source, inputs: Inputs) -> np.ndarray:
 _measured = make_probe_maker(_train_with_settings)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     **{id: _measured(measure) for id, measure in loop.MEASUREMENTS.items()},
-    "ppo.parallel_gradient": _measured(count_processes_and_backward_passes),
+    "ppo.parallel_gradient": _measured(count_processes_and_backward_passes_per_step),
     "ppo.segments": measure_stored_segments,
 }
 

@@ -42,7 +42,7 @@ def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def measure_action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_actions_at_fixed_means(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the actions that environments receive from a policy of negligible deviation."""
     rollouts = run_rollouts_of_constant_policies(source, inputs, inputs["means"])
     return np.array([environment.received[-1].item() for environment, _ in rollouts])
@@ -57,7 +57,7 @@ def measure_kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
     )
 
 
-def measure_loss_of_single_advantage(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_finiteness_and_loss_of_single_sample(source: Source, inputs: Inputs) -> np.ndarray:
     """Return whether the policy loss of a minibatch of one sample is finite, and the loss."""
     update = ScriptUpdate(source, 1, norm_adv=True)
     update.set_ratios(np.ones(1))
@@ -72,7 +72,7 @@ def measure_loss_of_single_advantage(source: Source, inputs: Inputs) -> np.ndarr
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.networks": measure_networks,
     "ppo.log_std": measure_log_std,
-    "ppo.action.distribution": measure_action_distribution,
-    "ppo.advantage_normalisation.single": measure_loss_of_single_advantage,
+    "ppo.action.distribution": measure_actions_at_fixed_means,
+    "ppo.advantage_normalisation.single": measure_finiteness_and_loss_of_single_sample,
     "ppo.kl_estimator": measure_kl_estimator,
 }

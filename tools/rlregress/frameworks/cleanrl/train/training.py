@@ -20,7 +20,7 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
-    fix_standard_normal_draws,
+    fix_draws_of_normal_distributions,
     make_deviation_setter_of_layer,
     make_deviation_setter_of_parameter,
 )
@@ -278,7 +278,7 @@ def _make_drawing_function(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray],
 
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = observe(observations)
-        with fix_standard_normal_draws(numbers):
+        with fix_draws_of_normal_distributions(numbers):
             if "agent" in run:
                 actions = run["agent"].get_action_and_value(tensor)[0].detach()
                 return actions, run["agent"].get_action_and_value(tensor, actions)[1]
@@ -317,7 +317,7 @@ def _read_parameters_of_run(run: ScriptRun) -> dict[str, np.ndarray]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 
-def _make_checkpoint_hook(request: TrainingRequest) -> Callable[[ScriptRun], None]:
+def _make_hook_calling_on_checkpoint(request: TrainingRequest) -> Callable[[ScriptRun], None]:
     passing = PendingCheckpoints(request.checkpoints)
 
     def call_at_checkpoints(run: ScriptRun) -> None:
@@ -394,7 +394,7 @@ def train(request: TrainingRequest, source: Source) -> Trained:
     run = run_prepared_script(
         request,
         *prepare_script_and_arguments(request, source),
-        on_step=_make_checkpoint_hook(request),
+        on_step=_make_hook_calling_on_checkpoint(request),
     )
     return Trained(
         make_policy_function(run),

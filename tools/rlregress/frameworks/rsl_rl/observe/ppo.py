@@ -86,7 +86,7 @@ def _measure_normalisation(inputs: Inputs) -> np.ndarray:
     return np.array([np.mean(_list_policy_losses_for_rewards(inputs, minibatches))])
 
 
-def _measure_loss_of_single_advantage(inputs: Inputs) -> np.ndarray:
+def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> np.ndarray:
     single_step = {"advantages": [inputs["advantage"]], "ratio": 1.0}
     (loss,) = _list_policy_losses_for_rewards(
         single_step, 1, normalize_advantage_per_mini_batch=True
@@ -109,7 +109,7 @@ PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, _run_update) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": _measure_normalisation,
     "ppo.advantage_normalisation.epsilon": partial(_list_policy_losses_for_rewards, minibatches=1),
-    "ppo.advantage_normalisation.single": _measure_loss_of_single_advantage,
+    "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
     "ppo.adam.epsilon": _measure_adam_epsilon,
 }
 ABSENT: Mapping[str, str] = {"ppo.adam.epsilon.custom": "has no options of the optimiser to set"}

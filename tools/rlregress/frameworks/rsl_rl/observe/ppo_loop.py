@@ -16,7 +16,7 @@ from rlregress.measurements import ppo_loop as loop
 from rlregress.measurements.ppo_loop import make_diverging_ratios
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import make_output_constant
-from rlregress.probing.parallel_updates import count_processes_and_backward_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 
@@ -133,7 +133,9 @@ PROBES: Mapping[str, Probe] = {
         for id, measure in loop.MEASUREMENTS.items()
         if id not in ABSENT
     },
-    "ppo.parallel_gradient": partial(count_processes_and_backward_passes, _train_with_settings),
+    "ppo.parallel_gradient": partial(
+        count_processes_and_backward_passes_per_step, _train_with_settings
+    ),
     "ppo.segments": _measure_segments,
     "ppo.learning_rate.adaptive": _measure_adaptive,
 }

@@ -98,7 +98,7 @@ def _measure_action_out_of_bounds(inputs: Inputs) -> np.ndarray:
     return np.array(_list_executed_and_stored_action(inputs, float(inputs["mean"]))[:1])
 
 
-def _measure_action_distribution(inputs: Inputs) -> np.ndarray:
+def _measure_actions_at_fixed_means(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     vectorised = Vectorised(environment)
     runner = trainings.make_runner(vectorised, 8)
@@ -198,7 +198,7 @@ PROBES: Mapping[str, Probe] = {
     "ppo.networks": _measure_networks,
     "ppo.log_std": _measure_log_std,
     "ppo.action.bounding": _measure_action_bounding,
-    "ppo.action.distribution": _measure_action_distribution,
+    "ppo.action.distribution": _measure_actions_at_fixed_means,
     "policy.out_of_bounds": _measure_action_out_of_bounds,
     "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
     "gae.truncation": lambda inputs: _measure_advantages_and_targets(inputs)[0],

@@ -18,7 +18,7 @@ from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
-    fix_standard_normal_draws,
+    fix_draws_of_normal_distributions,
     make_deviation_setter_of_parameter,
 )
 from rlregress.probing.hyperparameter_mapping import (
@@ -217,7 +217,7 @@ def make_trained_agent(runner: Any, steps: int, diagnostics: Mapping[str, list[f
             )
 
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
-        with fix_standard_normal_draws(numbers):
+        with fix_draws_of_normal_distributions(numbers):
             return compat.draw_actions(runner.alg, _convert_to_observations(observations))
 
     parameters = {

@@ -129,7 +129,7 @@ def _fill_and_read_rollouts(buffer: Any, space: str) -> Any:
 
 
 def _fill_and_read_single_rollout(buffer: Any, space: str) -> Any:
-    """Return a rollout of one environment, whose probabilities are single numbers."""
+    """Record a rollout of one environment, with values and log-probabilities without dimensions."""
     for number in range(2):
         observation, _, action, reward, done_, _ = convert_to_recordable(
             list(_make_transition(space, number))

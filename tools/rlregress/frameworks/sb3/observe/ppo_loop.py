@@ -20,7 +20,7 @@ from rlregress.frameworks.sb3.observe.helpers.on_policy import (
 )
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.parallel_updates import count_processes_and_backward_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import make_counting_environment, make_script_of_end_after
 
 #: setting that may fall -> its name
@@ -51,7 +51,7 @@ def _train_with_settings(learner: OnPolicy, settings: loop.Settings) -> ppo_trai
     for name, own in _SCHEDULED.items():
         number = getattr(settings, name)
         if number is not None:
-            options[own] = _make_falling_schedule(number) if settings.must_fall(name) else number
+            options[own] = _make_falling_schedule(number) if settings.is_annealed(name) else number
 
     def prepare_agent(agent: Any) -> None:
         if settings.monte_carlo:
@@ -153,7 +153,10 @@ PROBES: Mapping[str, Probe] = {
     "ppo.adam.epsilon.custom": partial(_measure_adam_epsilon_with_optimizer_kwargs, OF_PPO),
     "ppo.kl_estimator": partial(_measure_kl_estimator, OF_PPO),
     "ppo.parallel_gradient": partial(
-        make_probe_taking_learner(count_processes_and_backward_passes, _train_with_settings), OF_PPO
+        make_probe_taking_learner(
+            count_processes_and_backward_passes_per_step, _train_with_settings
+        ),
+        OF_PPO,
     ),
     "ppo.segments": partial(_measure_stored_segments, OF_PPO),
 }

@@ -42,7 +42,7 @@ def _measure_log_std(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _measure_action_distribution(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_actions_at_fixed_means(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     agent = _make_agent_with_bounds(learner, float(inputs["low"]), float(inputs["high"]))
     executed = []
     agent.env.reset()
@@ -56,7 +56,7 @@ def _measure_action_distribution(learner: OnPolicy, inputs: Inputs) -> np.ndarra
     return np.array(executed)
 
 
-def _measure_loss_of_single_advantage(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_finiteness_and_loss_of_single_sample(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         # a minibatch of one can only be the last of a rollout, of which the agent warns
         warnings.simplefilter("ignore")
@@ -71,8 +71,10 @@ def _measure_loss_of_single_advantage(learner: OnPolicy, inputs: Inputs) -> np.n
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.advantage_normalisation.single": partial(_measure_loss_of_single_advantage, OF_PPO),
+    "ppo.advantage_normalisation.single": partial(
+        _measure_finiteness_and_loss_of_single_sample, OF_PPO
+    ),
     "ppo.networks": partial(_measure_networks, OF_PPO),
     "ppo.log_std": partial(_measure_log_std, OF_PPO),
-    "ppo.action.distribution": partial(_measure_action_distribution, OF_PPO),
+    "ppo.action.distribution": partial(_measure_actions_at_fixed_means, OF_PPO),
 }

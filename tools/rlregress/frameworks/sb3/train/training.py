@@ -17,7 +17,7 @@ from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
-    fix_standard_normal_draws,
+    fix_draws_of_normal_distributions,
     make_deviation_setter_of_layer,
     make_deviation_setter_of_parameter,
 )
@@ -283,7 +283,7 @@ def find_output_layers(model: Any) -> Heads:
 def _make_drawing_function(model: Any, library: Library) -> Any:
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = compat.convert_to_policy_tensor(model.policy, observations)
-        with fix_standard_normal_draws(numbers):
+        with fix_draws_of_normal_distributions(numbers):
             if hasattr(model.policy, "value_net"):
                 memory = library.memory(model.policy, len(tensor))
                 actions = model.policy(tensor, **memory)[0].detach()

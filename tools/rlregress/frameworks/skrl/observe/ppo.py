@@ -84,7 +84,7 @@ def _measure_normalisation(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_loss_of_single_advantage(inputs: Inputs) -> np.ndarray:
+def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> np.ndarray:
     advantage = float(
         _measure_loss_of_estimated_advantages(
             {"advantages": [inputs["advantage"]], "ratio": 1.0}, 1
@@ -141,7 +141,7 @@ def _measure_action_bounding(inputs: Inputs) -> np.ndarray:
     return np.array(executed + stored)
 
 
-def _measure_action_distribution(inputs: Inputs) -> np.ndarray:
+def _measure_actions_at_fixed_means(inputs: Inputs) -> np.ndarray:
     executed = []
     for mean in inputs["means"]:
         training = _make_training_with_policy(inputs, mean, float(np.log(inputs["scale"])))
@@ -171,12 +171,12 @@ PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, _run_update) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": _measure_normalisation,
     "ppo.advantage_normalisation.epsilon": lambda i: _measure_loss_of_estimated_advantages(i, 1),
-    "ppo.advantage_normalisation.single": _measure_loss_of_single_advantage,
+    "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
     "ppo.adam.epsilon": _measure_adam_epsilon,
     "ppo.initialisation": _measure_initialisation,
     "ppo.log_std": _measure_log_std,
     "ppo.action.bounding": _measure_action_bounding,
-    "ppo.action.distribution": _measure_action_distribution,
+    "ppo.action.distribution": _measure_actions_at_fixed_means,
     "policy.out_of_bounds": _measure_action_beyond_bounds,
     "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
 }

@@ -20,7 +20,7 @@ from rlregress.measurements import ppo_loop as loop
 from rlregress.measurements.ppo_loop import make_diverging_ratios
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe, Unsupported
-from rlregress.probing.parallel_updates import count_processes_and_backward_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import make_counting_environment, make_script_of_end_after
 
 
@@ -37,7 +37,7 @@ def _train_with_settings(settings: loop.Settings) -> AgentTraining:
         options.update(discount_factor=1.0, gae_lambda=1.0)
     if settings.advantage is not None:
         options["value_loss_scale"] = 0.0
-    if settings.must_fall("learning_rate"):
+    if settings.is_annealed("learning_rate"):
         # it is stepped after each epoch
         ends = {"start_factor": 1.0, "end_factor": 0.0}
         rollouts = settings.total // settings.steps
@@ -142,7 +142,9 @@ PROBES: Mapping[str, Probe] = {
         if id not in ABSENT
     },
     "ppo.kl_estimator": _measure_kl_estimator,
-    "ppo.parallel_gradient": partial(count_processes_and_backward_passes, _train_with_settings),
+    "ppo.parallel_gradient": partial(
+        count_processes_and_backward_passes_per_step, _train_with_settings
+    ),
     "ppo.segments": _measure_rollouts_across_episodes,
     "ppo.learning_rate.adaptive": _measure_learning_rate_adaptive,
 }

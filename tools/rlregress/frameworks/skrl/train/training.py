@@ -18,7 +18,7 @@ from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
-    fix_standard_normal_draws,
+    fix_draws_of_normal_distributions,
     make_deviation_setter_of_parameter,
 )
 from rlregress.probing.hyperparameter_mapping import (
@@ -255,7 +255,7 @@ def _make_drawing_function(training: Training) -> Any:
     policy = training.models["policy"]
 
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> tuple[Any, Any]:
-        with fix_standard_normal_draws(numbers):
+        with fix_draws_of_normal_distributions(numbers):
             acted = policy.act(_make_inputs_of_models(observations), role="policy")
         if not hasattr(policy, "log_std"):
             return acted[0], None

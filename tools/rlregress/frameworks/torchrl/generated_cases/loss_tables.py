@@ -704,7 +704,7 @@ def _make_on_policy_subject(
         context: Any = _apart,
         **options_of_kit: Any,
     ) -> Kit:
-        """Return a kit of several heads."""
+        """Return a kit whose actor has two heads, for a continuous and a discrete action."""
         actor = partial(_make_scaled_actor_of_heads, move, nested, gain)
         return make_kit(
             actor, input_=partial(_make_steps_of_actor, actor), context=context, **options_of_kit

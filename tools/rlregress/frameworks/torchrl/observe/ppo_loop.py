@@ -12,7 +12,7 @@ from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs
-from rlregress.probing.parallel_updates import count_processes_and_backward_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 #: a bound on the norm of the gradient that none of them reaches
@@ -57,7 +57,7 @@ def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.L
 
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
     options: dict[str, Any] = dict.fromkeys(names, 1.0) if settings.monte_carlo else {}
-    if settings.must_fall("learning_rate"):
+    if settings.is_annealed("learning_rate"):
         rollouts = settings.total // settings.steps
         fall = {
             "trainer": {"schedule": _make_scheduler_to_zero(rollouts)},
@@ -119,7 +119,9 @@ PROBES: dict[tuple[str, str], Raw] = {
         if id != "ppo.learning_rate.negative"
     },
     ("ppo.segments", "trainer"): partial(_measure_segments, "trainer"),
-    ("ppo.parallel_gradient", "trainer"): partial(count_processes_and_backward_passes, _TRAINER),
+    ("ppo.parallel_gradient", "trainer"): partial(
+        count_processes_and_backward_passes_per_step, _TRAINER
+    ),
     # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
     ("ppo.minibatches.remainder", "script"): partial(
         loop.measure_optimizer_steps_of_two_rollouts, _SCRIPT

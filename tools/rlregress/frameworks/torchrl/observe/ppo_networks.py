@@ -97,7 +97,7 @@ def _make_script_actor(environment: Scripted, inputs: Inputs) -> tuple[Any, Call
 
 
 def _make_probe_of_action_distribution(make_actor: Any) -> Raw:
-    def measure_action_distribution(inputs: Inputs) -> list[float]:
+    def measure_actions_at_fixed_means(inputs: Inputs) -> list[float]:
         executed = []
         environment = Scripted(inputs["low"], inputs["high"])
         playing = wrap_environment(environment)
@@ -109,10 +109,10 @@ def _make_probe_of_action_distribution(make_actor: Any) -> Raw:
             executed.append(float(environment.received[-1][0]))
         return executed
 
-    return measure_action_distribution
+    return measure_actions_at_fixed_means
 
 
-def _measure_loss_of_single_advantage(inputs: Inputs) -> list[float]:
+def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> list[float]:
     batch = {"count": 1, "advantages": inputs["advantage"]}
     loss = float(
         ppo_losses.compute_outputs_of_loss(0.0, batch, normalize_advantage=True)[
@@ -148,6 +148,9 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.log_std", "script"): _make_probe_of_log_std(programs.make_ppo_networks),
     ("ppo.action.distribution", "library"): _make_probe_of_action_distribution(_make_library_actor),
     ("ppo.action.distribution", "script"): _make_probe_of_action_distribution(_make_script_actor),
-    ("ppo.advantage_normalisation.single", "library"): _measure_loss_of_single_advantage,
+    (
+        "ppo.advantage_normalisation.single",
+        "library",
+    ): _measure_finiteness_and_loss_of_single_sample,
     ("ppo.kl_estimator", "library"): _measure_kl_estimator,
 }

@@ -99,7 +99,7 @@ def _measure_advantage_with_stored_values(inputs: Inputs) -> float:
     return float(estimator(batch)["advantage"])
 
 
-def _measure_last_advantage_with_mask(inputs: Inputs) -> list[float]:
+def _measure_normalised_advantage_with_mask(inputs: Inputs) -> list[float]:
     count = len(inputs["advantages"])
     actor = make_stochastic_policy(
         FixedLocScale([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
@@ -128,5 +128,5 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("gae.reset_env", "library"): _measure_advantage_at_auto_reset,
     ("gae.kernel", "library"): _measure_use_of_vectorised_kernel,
     ("gae.stored_values", "library"): _measure_advantage_with_stored_values,
-    ("advantage.masked_normalisation", "library"): _measure_last_advantage_with_mask,
+    ("advantage.masked_normalisation", "library"): _measure_normalised_advantage_with_mask,
 }

@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.train.trainers import (
     make_trainer_and_loss,
     use_single_precision,
 )
-from rlregress.probing.heads import fix_standard_normal_draws
+from rlregress.probing.heads import fix_draws_of_normal_distributions
 from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
 
 
@@ -59,7 +59,7 @@ def _make_drawing_function(loss):
         batch = _make_batch(observations)
         with (
             loss.actor_network_params.to_module(loss.actor_network),
-            fix_standard_normal_draws(numbers),
+            fix_draws_of_normal_distributions(numbers),
         ):
             if not hasattr(loss.actor_network, "get_dist"):
                 return loss.actor_network(batch)["action"], None
