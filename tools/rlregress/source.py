@@ -89,6 +89,11 @@ def find_declared_encoding(text: bytes) -> str:
     return next((match[1].decode() for match in declared if match), "utf-8")
 
 
+def name_module_of_file(file: str) -> str:
+    """Return the dotted name of a module, "package/file.py", or of a package's ``__init__.py``."""
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
 def read_source_text(path: str | Path) -> str:
     """Return the text of a source file, with replacements for undecodable bytes."""
     content = Path(path).read_bytes()

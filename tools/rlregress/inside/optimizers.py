@@ -8,46 +8,39 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
-from torch.optim import optimizer as module
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 from rlregress.inside.events import (
     convert_to_array,
     make_event_part,
     make_part_of_many_arrays,
 )
-from rlregress.inside.recorded_methods import call_for_all_subclasses, replace_method_by_handler
 from rlregress.inside.replaced import Hook
-from rlregress.probing.framework_errors import call_original
 
 
 def record_optimizer_steps(recorder: Any) -> None:
     """Record every step of every optimiser, also of existing ones."""
     steps = Steps(recorder)
-    if not hook_optimizer_steps(
+    hook_optimizer_steps(
         steps.note_gradients_before_step, steps.add_step_event, recorder.call_on_exit
-    ):
-        _replace_step_of_classes(recorder, steps)
+    )
 
 
 def hook_optimizer_steps(
     before: Callable[..., None],
     after: Callable[..., None],
     on_exit: Callable[[Callable[[], None]], Any],
-) -> bool:
+) -> None:
     """Call functions before and after every step of every optimiser.
 
     Args:
         on_exit: takes the functions that remove the hooks.
-
-    Returns:
-        Whether torch has such hooks: from 2.0 on.
     """
-    if not hasattr(module, "register_optimizer_step_pre_hook"):
-        return False
-    on_exit(module.register_optimizer_step_pre_hook(Hook(before)).remove)
-    on_exit(module.register_optimizer_step_post_hook(Hook(after)).remove)
-    return True
+    on_exit(register_optimizer_step_pre_hook(Hook(before)).remove)
+    on_exit(register_optimizer_step_post_hook(Hook(after)).remove)
 
 
 class Steps:
@@ -77,19 +70,6 @@ class Steps:
         self._gradients = [(p, p.grad) for p in trained]
         # until the step ends, writes and draws are part of it
         self._recorder.stepping = True
-
-    def record_step_without_hooks(
-        self, _: str, original: Any, optimizer: Any, *arguments: Any, **options: Any
-    ) -> Any:
-        """Make an optimiser's step and record it, for a torch without hooks for steps."""
-        # a step that calls its parent's is one step
-        if self._recorder.stepping:
-            return call_original(original, optimizer, *arguments, **options)
-        self.note_gradients_before_step(optimizer)
-        try:
-            return call_original(original, optimizer, *arguments, **options)
-        finally:
-            self.add_step_event(optimizer)
 
     def add_step_event(self, optimizer: Any, *_: Any) -> None:
         """Add the event of a step that has ended."""
@@ -128,14 +108,3 @@ def _subtract_parameters(after: np.ndarray, before: np.ndarray) -> np.ndarray:
     # a lazy parameter gets its shape in the step: all of it is new
     same = after.shape == before.shape and after.dtype == before.dtype and after.dtype != bool
     return np.asarray(after - before) if same else after
-
-
-def _replace_step_of_classes(recorder: Any, steps: Steps) -> None:
-    """Replace ``step`` in every class, also in later ones: before torch 2.0 there are no hooks."""
-    recorder.optimizer_step = steps.record_step_without_hooks
-
-    def hook_class(kind: Any) -> None:
-        if kind is not torch.optim.Optimizer:
-            replace_method_by_handler(recorder, kind, "step", "optimizer_step", "")
-
-    call_for_all_subclasses(recorder, torch.optim.Optimizer, hook_class)

@@ -71,7 +71,7 @@ class Tensors:
 
     def reduce_tensor(self, tensor: torch.Tensor, requires_grad: bool) -> Any:
         """Return the pickle reduction of a plain tensor, in which shared memory stays shared."""
-        memory = _get_untyped_storage(tensor)
+        memory = tensor.untyped_storage()
         place = (memory.data_ptr(), memory.nbytes())
         self.shares = self.shares or place in self._storages
         if place not in self._storages:
@@ -130,7 +130,6 @@ def is_plain_tensor(tensor: torch.Tensor) -> bool:
         and tensor.device.type == "cpu"
         and tensor.layout is torch.strided
         and not (tensor.is_quantized or tensor.is_conj() or tensor.is_neg())
-        and _get_untyped_storage(tensor) is not None
     )
 
 
@@ -157,19 +156,11 @@ def _rebuild_array_with_zeros(shape: tuple[int, ...], dtype: np.dtype, start: An
     return array
 
 
-def _get_untyped_storage(tensor: torch.Tensor) -> Any:
-    """Return the memory of a tensor; None before torch 1.13."""
-    if hasattr(tensor, "untyped_storage"):
-        return tensor.untyped_storage()
-    typed: Any = tensor.storage()
-    return typed.untyped() if hasattr(typed, "untyped") else None
-
-
 def rebuild_tensor(kind: type, storage: Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
     """Return a tensor on a storage that was read."""
     dtype, offset, shape, stride = layout
     tensor = torch.empty(0, dtype=dtype).set_(
-        _get_untyped_storage(storage.tensor), offset, shape, stride
+        storage.tensor.untyped_storage(), offset, shape, stride
     )
     if kind is torch.nn.Parameter:
         return torch.nn.Parameter(tensor, requires_grad)

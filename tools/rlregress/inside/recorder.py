@@ -154,7 +154,6 @@ class Recorder:
         self.environment_seed = self._environments.seed_and_mark_environment
         self.recorded_call = self._recorded_methods.record_method_call
         self.logged_call = self._recorded_methods.record_logged_values
-        self.optimizer_step: Any = None
         self._undo: list[Callable[[], None]] = []
         #: identity of a replaced function -> the function and its replacement.
         self._replaced: dict[int, tuple[Any, Any]] = {}
@@ -568,12 +567,6 @@ class Recorder:
             self.call_on_exit(lambda: table.pop(id(replacement), None))
 
     def _hook_parameters(self) -> None:
-        module = torch.nn.modules.module
-        register = getattr(module, "register_module_parameter_registration_hook", None)
-        if register is None:
-            # before torch 2.0: the first step of each optimiser shows how its parameters began
-            return
-
         def record_registration(_: Any, __: str, parameter: Any) -> None:
             reference = self._parameters.get(id(parameter))
             # functional calls register the same parameters over and over
@@ -581,6 +574,7 @@ class Recorder:
                 self._parameters[id(parameter)] = weakref.ref(parameter)
                 self._new.append(self._parameters[id(parameter)])
 
+        register = torch.nn.modules.module.register_module_parameter_registration_hook
         self.call_on_exit(register(Hook(record_registration)).remove)
 
 

@@ -237,7 +237,10 @@ def _import_with_text(file: str, text: str, roots: Sequence[str]) -> _Imported:
     path = _find_path(file, roots)
     _import_file(file)
     return _Imported(
-        file, path, sys.modules[_module_name(file)], (source.read_source_text(path), text)
+        file,
+        path,
+        sys.modules[source.name_module_of_file(file)],
+        (source.read_source_text(path), text),
     )
 
 
@@ -254,14 +257,9 @@ def _find_path(file: str, roots: Sequence[str]) -> str:
 def _import_file(file: str) -> None:
     """Import the module of a file; raise Misfit if that fails."""
     try:
-        importlib.import_module(_module_name(file))
+        importlib.import_module(source.name_module_of_file(file))
     except Exception as error:
         raise Misfit(f"{file} cannot be imported: {error}") from None
-
-
-def _module_name(file: str) -> str:
-    name = os.path.splitext(file)[0].replace(os.sep, ".")
-    return name[: -len(".__init__")] if name.endswith(".__init__") else name
 
 
 _real = lru_cache(maxsize=None)(os.path.realpath)

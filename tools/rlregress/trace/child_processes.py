@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
@@ -43,6 +44,8 @@ class Deadline:
 
 
 _deadline = Deadline()
+#: time at which the present stage of the command ends; see ``limit_stage``.
+_stage_end = ContextVar("_stage_end", default=float("inf"))
 
 
 @contextmanager
@@ -56,14 +59,32 @@ def limit_processes(deadline: Deadline) -> Iterator[None]:
         _deadline = before
 
 
-def is_time_over(end_time: float | None = None) -> bool:
-    """Return whether the time of the command, or of a part of it, is over."""
-    return time.time() >= _find_end_time(end_time)
+@contextmanager
+def limit_stage(end_time: float) -> Iterator[None]:
+    """Set the time at which jobs of the block end, in place of that of a block around it.
+
+    A thread has the limit of the context that it runs in, see ``contextvars``.
+    """
+    token = _stage_end.set(end_time)
+    try:
+        yield
+    finally:
+        _stage_end.reset(token)
 
 
-def raise_if_time_is_over(end_time: float | None = None) -> None:
-    """Raise OutOfTime if the time of the command is over, or that of a part of it."""
-    if is_time_over(end_time):
+def find_end_time() -> float:
+    """Return the time at which the present stage ends, or the command if that is earlier."""
+    return min(_stage_end.get(), _deadline.at)
+
+
+def is_time_over() -> bool:
+    """Return whether the time of the command, or of its present stage, is over."""
+    return time.time() >= find_end_time()
+
+
+def raise_if_time_is_over() -> None:
+    """Raise OutOfTime if the time of the command, or of its present stage, is over."""
+    if is_time_over():
         raise OutOfTime(_deadline.reason)
 
 
@@ -79,14 +100,10 @@ def was_anything_skipped() -> bool:
     return bool(_deadline.cut)
 
 
-def _find_end_time(end_time: float | None) -> float:
-    return _deadline.at if end_time is None else min(end_time, _deadline.at)
-
-
 @contextmanager
-def _kill_process_at(process: subprocess.Popen[str], end_time: float | None) -> Iterator[None]:
+def _kill_process_at(process: subprocess.Popen[str], end_time: float) -> Iterator[None]:
     """Kill a process when time is over, unless the block has ended before."""
-    seconds = min(_find_end_time(end_time) - time.time(), threading.TIMEOUT_MAX)
+    seconds = min(end_time - time.time(), threading.TIMEOUT_MAX)
     limit = threading.Timer(seconds, process_tree.kill_tree, [process])
     limit.daemon = True
     limit.start()
@@ -105,12 +122,13 @@ def _start_process(
     stderr: int,
     standard_input: int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start a process that is ended with the block, with this process, or when time is over.
+    """Start a process that is ended with the block, with this process, or with the command.
 
     Raises:
-        OutOfTime: time is over before it starts.
+        OutOfTime: the time of the command is over before it starts.
     """
-    raise_if_time_is_over()
+    if time.time() >= _deadline.at:
+        raise OutOfTime(_deadline.reason)
     with subprocess.Popen(
         process_tree.make_supervised_command(command),
         env=dict(environment),
@@ -123,7 +141,8 @@ def _start_process(
     ) as process:
         _RUNNING.add(process)
         try:
-            with _kill_process_at(process, None):
+            # it may serve several stages
+            with _kill_process_at(process, _deadline.at):
                 yield process
         finally:
             _RUNNING.discard(process)
@@ -150,7 +169,7 @@ def run_command(
         for file in (printed, errors):
             file.seek(0)
         out, error = printed.read(), errors.read()
-    if process.returncode and is_time_over():
+    if process.returncode and time.time() >= _deadline.at:
         raise OutOfTime(_deadline.reason)
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
@@ -189,9 +208,7 @@ class Worker:
         self._process = self._stack.enter_context(started)
         self.is_ready = True
 
-    def do_jobs(
-        self, path: Path, count: int, on_line: Callable[[str], None], end_time: float | None = None
-    ) -> str:
+    def do_jobs(self, path: Path, count: int, on_line: Callable[[str], None]) -> str:
         """Do the jobs of a file until time is over; call ``on_line`` with each printed line.
 
         Args:
@@ -203,14 +220,14 @@ class Worker:
         process, done, self.is_ready = self._process, 0, False
         assert process.stdin is not None
         assert process.stdout is not None
-        with _kill_process_at(process, end_time):
+        with _kill_process_at(process, find_end_time()):
             with suppress(BrokenPipeError):
                 print(path, file=process.stdin, flush=True)
             for printed in islice(process.stdout, count):
                 on_line(printed.rstrip("\n"))
                 done += 1
         # not if the time is over: then the process may be killed at any moment
-        self.is_ready = done == count and not is_time_over(end_time)
+        self.is_ready = done == count and not is_time_over()
         if done == count:
             return ""
         status = process.wait()

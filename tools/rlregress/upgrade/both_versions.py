@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rlregress.model.code import ChangedPiece
 from rlregress.model.differences import Entry
-from rlregress.model.upgrade_result import Cost, Culprits, EnvironmentComparison, PieceExecution
+from rlregress.model.upgrade_result import Culprits, EnvironmentComparison, PieceExecution
 from rlregress.upgrade import recordings
 from rlregress.upgrade.differences import outside_training
 from rlregress.upgrade.differences.inventory import Inventory
@@ -51,23 +51,6 @@ def join_executed_code(executed_codes: Sequence[ExecutedCode]) -> ExecutedCode:
     return ExecutedCode(traces=(old, new), checks=checks)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explained:
-    """The culprits of trainings that differ, and how trainings executed the code that differs.
-
-    Attributes:
-        recorded: the trainings; ``close`` where their culprits change nothing but rounding.
-        culprits: training that differs -> its culprits.
-        executions: of the pieces of code, with the results of direct calls.
-        costs: time and memory of trainings that execute changed code.
-    """
-
-    recorded: Recorded
-    culprits: Mapping[str, Culprits]
-    executions: Sequence[PieceExecution]
-    costs: tuple[Cost, ...]
-
-
 @dataclass(frozen=True)
 class BothVersions:
     """Both versions, the differences between them, and how they are compared."""
@@ -87,8 +70,8 @@ class BothVersions:
         differing: Sequence[ChangedPiece],
         pieces: Sequence[ChangedPiece],
         details_by_function: Mapping[tuple[str, str], Sequence[str]],
-    ) -> Explained:
-        """Find the culprits of differing trainings, and how pieces of code were executed.
+    ) -> Recorded:
+        """Add the culprits of differing trainings, and how pieces of code were executed.
 
         Args:
             differing: the functions that may be reverted.
@@ -110,15 +93,15 @@ class BothVersions:
             and training.comparison.verdict == "diverged"
             and not training.comparison.trains_the_same
         ]
-        executions = direct_calls.compare_captured_calls(
-            runtimes,
-            executions,
-            [training for training in trainings if training.name in old],
-            new,
-            explained,
-            self.new_package_folders,
-            options.time_limit_of_stage("calls"),
-        )
+        with options.limit_stage("calls"):
+            executions = direct_calls.compare_captured_calls(
+                runtimes,
+                executions,
+                [training for training in trainings if training.name in old],
+                new,
+                explained,
+                self.new_package_folders,
+            )
         traced = direct_calls.mark_trainings_that_only_round(recorded.traced, culprits, executions)
         executing = {name for execution in executions for name in execution.trainings}
         measured = costs.measure_training_costs(
@@ -129,11 +112,8 @@ class BothVersions:
             executing,
             time.time() - options.started,
         )
-        return Explained(
-            recorded=replace(recorded, traced=traced),
-            culprits=culprits,
-            executions=executions,
-            costs=measured,
+        return replace(
+            recorded, traced=traced, culprits=culprits, executions=executions, costs=measured
         )
 
     def list_entries_of_code(

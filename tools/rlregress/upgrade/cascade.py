@@ -396,16 +396,16 @@ def _start_probes(
     """Begin to probe details on both versions; return the future results of each framework."""
     options = versions.options
     probed_details = [_select_details(names, options) for names in left_out]
-    return [
-        versions.runtimes.call_for_each_version(
-            "-".join([adapter.full_name, "details" if details else "no-details", *names]),
-            version_fingerprints.fingerprint_version,
-            adapter,
-            details,
-            end_time=options.time_limit_of_stage("details"),
-        )
-        for adapter, names, details in zip(adapters, left_out, probed_details, strict=True)
-    ]
+    with options.limit_stage("details"):
+        return [
+            versions.runtimes.call_for_each_version(
+                "-".join([adapter.full_name, "details" if details else "no-details", *names]),
+                version_fingerprints.fingerprint_version,
+                adapter,
+                details,
+            )
+            for adapter, names, details in zip(adapters, left_out, probed_details, strict=True)
+        ]
 
 
 def _plan_comparisons(

@@ -79,11 +79,6 @@ class FrameworkDifferences:
         return self.adapter.full_name
 
     @property
-    def algorithms_that_differ(self) -> list[str]:
-        """Return the algorithms whose details differ: their trainings should diverge."""
-        return sorted({detail.id.partition(".")[0] for detail in self.details.changed})
-
-    @property
     def sentences_on_probes(self) -> list[str]:
         """Return sentences on the answers of its probes."""
         details = self.details
@@ -177,14 +172,13 @@ def compare_framework(
     """Compare one framework by probes and trainings; return the result and the executed code."""
     if late := sum(detail.why == LATE for detail in diff.details.not_probed):
         note_skipped_task(f"{late} of {diff.details.total_count} details of {diff.name}")
-    explained = versions.explain_differing_trainings(
+    recorded = versions.explain_differing_trainings(
         _record_and_compare(versions, diff),
         diff.trainings,
         diff.differing,
         diff.pieces,
         diff.details_by_probed_function,
     )
-    recorded, executions = explained.recorded, explained.executions
     checks = entries.make_training_entries(
         recorded.traced, recorded.not_traced, recorded.same, diff.name
     )
@@ -193,13 +187,13 @@ def compare_framework(
     details = entries.make_detail_entries(diff.details, diff.standing, diff.name)
     executed = ExecutedCode(
         traces=recorded.traces,
-        checks=entries.map_checks_to_states([*evident, *details], explained.culprits),
+        checks=entries.map_checks_to_states([*evident, *details], recorded.culprits),
     )
     functions = [
         *attribution.select_functions_that_explain(
-            explained.culprits.values(), diff.details.changed, diff.differing, executions
+            recorded.culprits.values(), diff.details.changed, diff.differing, recorded.executions
         ),
-        *attribution.choose_functions_to_show(executions),
+        *attribution.choose_functions_to_show(recorded.executions),
     ]
     modules, (old, new) = diff.adapter.framework.modules, diff.prints
     described = FrameworkResult(
@@ -219,14 +213,14 @@ def compare_framework(
             *checks,
             *details,
             *entries.make_default_entries(diff.defaults, diff.unread, diff.name),
-            *versions.list_entries_of_code(executions, executed, diff.name),
+            *versions.list_entries_of_code(recorded.executions, executed, diff.name),
         ),
-        executions=tuple(executions),
-        culprits=explained.culprits,
+        executions=tuple(recorded.executions),
+        culprits=recorded.culprits,
         hunks=attribution.collect_differing_lines(
             functions, recordings.collect_executed_lines(recorded.traces[1])
         ),
-        costs=explained.costs,
+        costs=recorded.costs,
     )
     return described, executed
 

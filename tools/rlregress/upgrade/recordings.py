@@ -11,7 +11,7 @@ from rlregress import progress
 from rlregress.model.code import ChangedPiece
 from rlregress.model.explain import RepeatedTrace
 from rlregress.model.recorded_traces import ComparedTraining, Comparison, Trace, UncomparedTraining
-from rlregress.model.upgrade_result import Culprits
+from rlregress.model.upgrade_result import Cost, Culprits, PieceExecution
 from rlregress.trace import rounding
 from rlregress.trace.child_processes import is_time_over, note_skipped_task
 from rlregress.upgrade.culprits import culprit_search, diverging_groups
@@ -34,6 +34,9 @@ class Recorded:
         same: names of trainings that execute nothing that differs: not recorded in the old version.
         traces: of the old and of the new version, by name.
         stand_ins: training -> its representative; see ``diverging_groups``.
+        culprits: training that differs -> its culprits.
+        executions: of the pieces of code, with the results of direct calls.
+        costs: time and memory of trainings that execute changed code.
     """
 
     traced: Sequence[ComparedTraining] = ()
@@ -41,6 +44,9 @@ class Recorded:
     same: Sequence[str] = ()
     traces: Traces = field(default_factory=lambda: ({}, {}))
     stand_ins: Mapping[str, str] = field(default_factory=dict)
+    culprits: Mapping[str, Culprits] = field(default_factory=dict)
+    executions: Sequence[PieceExecution] = ()
+    costs: tuple[Cost, ...] = ()
 
 
 def record_and_compare_trainings(
@@ -63,14 +69,14 @@ def record_and_compare_trainings(
         return Recorded()
     trainings = sorted(trainings, key=lambda training: " " in training.name)
     progress.begin_stage("recording trainings on both versions", 2 * len(trainings))
-    until = options.time_limit_of_stage("traces")
+    same: list[str] = []
     if difference is None:
-        old, new = runtimes.record_on_both_versions(trainings, lines, end_time=until)
-        same: list[str] = []
+        with options.limit_stage("traces"):
+            old, new = runtimes.record_on_both_versions(trainings, lines)
     else:
-        old, new = runtimes.record_new_then_chosen_old(
-            trainings, lines, partial(_select_trainings_to_compare, difference), until
-        )
+        choose = partial(_select_trainings_to_compare, difference)
+        with options.limit_stage("traces"):
+            old, new = runtimes.record_new_then_chosen_old(trainings, lines, choose)
         same = [
             name for name, trace in new.items() if not difference.select_executed_differences(trace)
         ]
@@ -208,14 +214,12 @@ def _record_diverging_trainings_again(
             f"recording {len(to_repeat)} trainings again, to see whether they repeat themselves"
         )
         progress.begin_stage("recording trainings again", 2 * len(to_repeat))
-        old_again, new_again = runtimes.record_on_both_versions(
-            [
-                compared_trainings.request_named_parts_of_difference(t, compared[t.name])
-                for t in to_repeat
-            ],
-            repeats=True,
-            end_time=options.time_limit_of_stage("causes"),
-        )
+        named = [
+            compared_trainings.request_named_parts_of_difference(t, compared[t.name])
+            for t in to_repeat
+        ]
+        with options.limit_stage("causes"):
+            old_again, new_again = runtimes.record_on_both_versions(named, repeats=True)
         recorded = old_again.keys() & new_again.keys()
         names = [training.name for training in to_repeat if training.name in recorded]
         if len(names) < len(to_repeat):
@@ -273,11 +277,10 @@ def _compare_with_rounding_measured(
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
     progress.begin_stage("measuring rounding", sum(map(len, copies.values())))
-    recorded = runtimes.record_without_storing(
-        "old",
-        [copy for copies_of_one in copies.values() for copy in copies_of_one],
-        end_time=options.time_limit_of_stage("causes"),
-    )
+    with options.limit_stage("causes"):
+        recorded = runtimes.record_without_storing(
+            "old", [copy for copies_of_one in copies.values() for copy in copies_of_one]
+        )
     old, new = traces
     comparisons: dict[str, Comparison | UncomparedTraining] = {}
     for name, perturbed in copies.items():
@@ -321,17 +324,15 @@ def find_culprits_of_diverging(
         options.say(f"searching for culprits; diverging trainings: {len(diverging)}")
     if diverging:
         progress.begin_stage("looking for culprits")
-    culprits_by_training = culprit_search.search_culprits(
-        diverging,
-        by_name,
-        differing,
-        lambda jobs: runtimes.record_without_storing(
-            "new", list(jobs), end_time=options.time_limit_of_stage("causes")
-        ),
-        end_time=options.time_limit_of_stage("causes"),
-    )
-    if diverging and differing and is_time_over(options.time_limit_of_stage("causes")):
-        note_skipped_task("the rest of the search for culprits")
+    with options.limit_stage("causes"):
+        culprits_by_training = culprit_search.search_culprits(
+            diverging,
+            by_name,
+            differing,
+            lambda jobs: runtimes.record_without_storing("new", list(jobs)),
+        )
+        if diverging and differing and is_time_over():
+            note_skipped_task("the rest of the search for culprits")
     culprits_by_training = {
         name: culprit_search.add_one_sided_functions(culprits, pieces)
         for name, culprits in culprits_by_training.items()

@@ -21,7 +21,7 @@ from rlregress.upgrade.verdict import entries
 
 def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResult, ExecutedCode]:
     """Return the result of a script on both versions, and the code that it executed."""
-    script, traces, steps, seconds = _record_script(versions, script)
+    script, traces, steps = _record_script(versions, script)
     pieces, options = versions.inventory.pieces, versions.options
     differing = [piece for piece in pieces if piece.can_change_results]
     if script.name in traces[0] and script.name in traces[1]:
@@ -32,55 +32,51 @@ def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResu
         note_skipped_task(f"{script.name}; --steps records fewer environment steps")
         late = compared_trainings.report_training_not_in_time(script, options.minutes)
         recorded = Recorded(not_traced=[late], traces=traces)
-    explained = versions.explain_differing_trainings(recorded, [script], differing, pieces, {})
-    recorded, executions = explained.recorded, explained.executions
+    recorded = versions.explain_differing_trainings(recorded, [script], differing, pieces, {})
     compared_script = recorded.traced[0] if recorded.traced else recorded.not_traced[0]
     checks = entries.make_training_entries(
         recorded.traced, recorded.not_traced, (), "", model.SCRIPT
     )
     executed = ExecutedCode(
         traces=recorded.traces,
-        checks=entries.map_checks_to_states(checks, explained.culprits),
+        checks=entries.map_checks_to_states(checks, recorded.culprits),
     )
     functions = attribution.select_functions_that_explain(
-        explained.culprits.values(), (), (), executions
+        recorded.culprits.values(), (), (), recorded.executions
     )
     result = ScriptResult(
         training=compared_script,
         entries=(
             *checks,
             *entries.make_untraced_steps_entry(script.name, steps),
-            *versions.list_entries_of_code(executions, executed),
+            *versions.list_entries_of_code(recorded.executions, executed),
         ),
-        executions=tuple(executions),
-        culprits=explained.culprits,
+        executions=tuple(recorded.executions),
+        culprits=recorded.culprits,
         hunks=attribution.collect_differing_lines(
             functions, recordings.collect_executed_lines(recorded.traces[1])
         ),
         names=_find_broken_names_in_script(versions, compared_script),
-        costs=explained.costs,
+        costs=recorded.costs,
     )
     return result, executed
 
 
-def _record_script(versions: BothVersions, script: Training) -> tuple[Training, Traces, int, float]:
-    """Return the script as compared, its traces, its steps if it was cut, and its duration in s.
+def _record_script(versions: BothVersions, script: Training) -> tuple[Training, Traces, int]:
+    """Return the script as compared, its traces, and its steps if it was cut.
 
     A script that has not ended in time is compared as far as both versions have come.
     """
     progress.begin_stage(f"recording {script.name} on both versions", 2)
-    until = versions.options.time_limit_of_stage("script")
-    old, new = versions.runtimes.record_on_both_versions(
-        [script], {"old": True, "new": True}, end_time=until
-    )
+    with versions.options.limit_stage("script"):
+        old, new = versions.runtimes.record_on_both_versions([script], {"old": True, "new": True})
     if script.name not in old or script.name not in new:
-        return script, (old, new), 0, 0.0
-    seconds = max(traces[script.name].header.get("wall_seconds", 0.0) for traces in (old, new))
+        return script, (old, new), 0
     steps = compared_trainings.count_common_steps(old[script.name], new[script.name])
     if steps is None:
-        return script, (old, new), 0, seconds
+        return script, (old, new), 0
     if not steps:
-        return script, ({}, {}), 0, seconds
+        return script, ({}, {}), 0
     versions.options.say(
         f"{script.name} has not ended: its first {steps} environment steps are compared"
     )
@@ -89,7 +85,7 @@ def _record_script(versions: BothVersions, script: Training) -> tuple[Training, 
         {script.name: compared_trainings.cut_trace_at_step(traces[script.name], steps)}
         for traces in (old, new)
     )
-    return compared_trainings.cut_training_at_step(script, steps), (old, new), steps, seconds
+    return compared_trainings.cut_training_at_step(script, steps), (old, new), steps
 
 
 def _find_broken_names_in_script(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rlregress.model import differences as model
 from rlregress.model.option import NAMES, NUMBER, PATH, make_option_field
-from rlregress.trace.child_processes import Deadline
+from rlregress.trace.child_processes import Deadline, limit_stage
 from rlregress.upgrade.versions import cached_folders
 
 #: stage -> share of the time limit after which it is ended: of the time for comparing, and for
@@ -115,10 +116,14 @@ class Options:
     keep: Path | None = None
     say: Callable[[str], None] = field(default=cached_folders.ignore_message)
 
-    def time_limit_of_stage(self, stage: str) -> float | None:
-        """Return the time at which a stage ends; None: there is no limit."""
+    def limit_stage(self, stage: str) -> AbstractContextManager[None]:
+        """Return a context in which jobs end with a stage."""
+        return limit_stage(self.time_limit_of_stage(stage))
+
+    def time_limit_of_stage(self, stage: str) -> float:
+        """Return the time at which a stage ends; infinite: there is no limit."""
         if not self.minutes:
-            return None
+            return self.deadline.at
         started = self.compared_from or self.started
         end = started + (self.deadline.at - started) * SHARES[stage]
         if stage in _FIRST:
@@ -144,10 +149,6 @@ class Options:
         # where answers are kept for other pairs, files of one version belong to several of them
         kept = self.keep is not None
         return self.files and not (kept or self.only_scenarios or self.script is not None)
-
-    @property
-    def processes_at_once(self) -> int:
-        return self.workers or 2
 
     @property
     def deadline(self) -> Deadline:

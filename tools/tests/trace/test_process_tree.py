@@ -157,7 +157,8 @@ def test_no_wait_goes_beyond_the_deadline(mark):
         with pytest.raises(child_processes.OutOfTime, match="--minutes 0.05 were over"):
             child_processes.run_command(command, os.environ, None)
     with closing(child_processes.Worker(command, os.environ)) as worker:
-        assert worker.do_jobs(Path("jobs.json"), 2, lines.append, end_time=time.time() + 1)
+        with child_processes.limit_stage(time.time() + 1):
+            assert worker.do_jobs(Path("jobs.json"), 2, lines.append)
         assert not worker.is_ready
 
 

@@ -86,42 +86,6 @@ def test_optimisers_that_were_there_before_are_recorded():
     assert step["at"][2] == "test_optimisers_that_were_there_before_are_recorded"
 
 
-@pytest.fixture
-def without_global_hooks(monkeypatch):
-    """Torch as it was before it had hooks for every optimiser and every parameter."""
-    from torch.optim import optimizer as module
-
-    for name in ("register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"):
-        monkeypatch.delattr(module, name)
-    name = "register_module_parameter_registration_hook"
-    monkeypatch.delattr(torch.nn.modules.module, name)
-
-
-def test_torch_without_global_hooks(tmp_path, without_global_hooks):
-    """The same steps are recorded, also of optimisers made before and of own classes."""
-
-    class Own(torch.optim.SGD):
-        def step(self, closure=None):
-            return super().step(closure)
-
-    weight = torch.nn.Parameter(torch.ones(2))
-    early = torch.optim.Adam([weight], lr=0.5)
-    class_step = torch.optim.Adam.step
-    with Recorder(Places([__file__])) as recorder:
-        late = Own([weight], lr=0.1)
-        scheduler = torch.optim.lr_scheduler.StepLR(late, 1)
-        weight.sum().backward()
-        early.step()
-        late.step()
-        scheduler.step()
-    steps = [e for e in recorder.events if e["kind"] == "optimizer"]
-    assert [e["name"] for e in steps] == ["Adam 0", "Own 1"]
-    assert steps[1]["parts"]["update"][2] == pytest.approx([-0.1, -0.1])
-    assert torch.optim.Adam.step is class_step
-    inner, _ = recorded_here(TRAINING, tmp_path)
-    assert counts(inner)["optimizer"] == 8
-
-
 def test_what_nobody_seeded_is_seeded_and_told(tmp_path):
     """Without seeds of its own a script is seeded, and each thing that it used is named."""
     text = changed(

@@ -14,7 +14,7 @@ import pytest
 
 from rlregress.inside import events, lines, loading
 from rlregress.inside.events import Places
-from rlregress.trace import trace_reader
+from rlregress.trace import child_processes, trace_reader
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import recordings
 from rlregress.upgrade.differences import changed_functions, training_selection
@@ -638,16 +638,20 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
     calls = []
     now = time.time()
 
-    def recorded(trainings, runtime, folder, lines=False, until=now, workers=None):
-        calls.extend((runtime.label, training.name, round(until - now)) for training in trainings)
+    def recorded(trainings, runtime, folder, lines=False, workers=None):
+        seconds = child_processes.find_end_time() - now
+        calls.extend((runtime.label, training.name, round(seconds)) for training in trainings)
         # one a time
         is_late = [label for label, *_ in calls[-2:]] == ["new", "new"]
         return {} if is_late else {training.name: small_traces.trace() for training in trainings}
 
     monkeypatch.setattr(runtimes_module, "load_or_record_traces", recorded)
     trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
-    with Runtimes(BOTH, (tmp_path, tmp_path), 1) as runtimes:
-        old, new = runtimes.record_new_then_chosen_old(trainings, {}, list, now + 1000)
+    with (
+        Runtimes(BOTH, (tmp_path, tmp_path), 1) as runtimes,
+        child_processes.limit_stage(now + 1000),
+    ):
+        old, new = runtimes.record_new_then_chosen_old(trainings, {}, list)
     assert calls == [
         ("new", "ppo", 500), ("new", "sac", 500), ("old", "ppo", 1000), ("new", "sac", 500),
         ("old", "sac", 1000),

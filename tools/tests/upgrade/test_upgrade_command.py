@@ -20,7 +20,14 @@ from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.verdict import COULD_NOT_JUDGE
-from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes, note_skipped_task
+from rlregress.trace import child_processes
+from rlregress.trace.child_processes import (
+    Deadline,
+    OutOfTime,
+    limit_processes,
+    limit_stage,
+    note_skipped_task,
+)
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade, framework_comparison
 from rlregress.upgrade.differences import changed_functions, public_names
@@ -125,9 +132,10 @@ def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, 
     """A time up to which one version alone is probed would compare nothing."""
     both, folders, now = (Runtime("old"), Runtime("new")), (tmp_path, tmp_path), time.time()
     with runtimes.Runtimes(both, folders, workers) as processes:
-        ends = processes.call_for_each_version(
-            "x", lambda runtime, path, until: until - now, end_time=now + 100
-        )
+        with child_processes.limit_stage(now + 100):
+            ends = processes.call_for_each_version(
+                "x", lambda runtime, path: child_processes.find_end_time() - now
+            )
         assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
 
 
@@ -231,8 +239,8 @@ def test_nothing_is_read_after_the_deadline(tmp_path):
     old, new = write_versions(tmp_path, *texts)
     with limit_processes(Deadline(1, time.time() - 60)), pytest.raises(OutOfTime, match="minutes"):
         changed_functions.find_changed_functions(old, new)
-    with pytest.raises(OutOfTime):
-        public_names.list_public_changes(Path(old[0]), Path(new[0]), end_time=time.time())
+    with limit_stage(time.time()), pytest.raises(OutOfTime):
+        public_names.list_public_changes(Path(old[0]), Path(new[0]))
 
 
 def test_what_was_not_done_in_time_is_not_called_equal():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -14,6 +13,7 @@ from rlregress.model.code import CODE_CHANGED, ChangedPiece
 from rlregress.model.recorded_traces import VERSIONS, ComparedTraining, Trace
 from rlregress.model.upgrade_result import Culprits
 from rlregress.source import UNREADABLE
+from rlregress.trace.child_processes import is_time_over
 from rlregress.upgrade.culprits.delta_debugging import (
     CulpritSearch,
     Group,
@@ -116,7 +116,6 @@ def search_culprits(
     functions: Sequence[ChangedPiece],
     record: Record,
     limit: float = LIMIT,
-    end_time: float | None = None,
 ) -> dict[str, Culprits]:
     """Return training -> the changed functions that make it diverge.
 
@@ -128,7 +127,6 @@ def search_culprits(
         trainings: by name.
         functions: the changed functions.
         limit: recordings in all, as ``LIMIT``.
-        end_time: the time after which no search begins.
     """
     # trainings that differ come before those that only round differently
     shortest = sorted(diverging, key=lambda item: (item.shows_same_training, len(item.new.events)))
@@ -150,7 +148,8 @@ def search_culprits(
         earlier = join_earlier_culprits([*turns.ended.values()])
         reverted = earlier.reverted
         order.sort(key=lambda item: reverted.issuperset(revertible[item.name]))
-        if end_time is not None and time.time() > end_time:
+        if is_time_over():
+            # no search begins any more
             turns.limit = 0.0
         turns.run_searches(
             [(item, CulpritSearch(item, functions, earlier).run()) for item in order[:size]]

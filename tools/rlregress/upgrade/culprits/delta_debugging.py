@@ -151,7 +151,7 @@ class _SearchPass:
     Attributes:
         alone, influencing, together, without_influence, failed: as of ``Culprits``.
         trials: the results of every group that was reverted.
-        halves: the two halves of each group that changes the training.
+        siblings: half of a group that changes the training -> the other half.
         by_file: groups of functions of one file, some of which fail by themselves.
     """
 
@@ -161,7 +161,7 @@ class _SearchPass:
     without_influence: list[ChangedPiece] = field(default_factory=list)
     failed: dict[ChangedPiece, str] = field(default_factory=dict)
     trials: dict[Group, _Trial] = field(default_factory=dict)
-    halves: list[list[Group]] = field(default_factory=list)
+    siblings: dict[Group, Group] = field(default_factory=dict)
     by_file: list[Group] = field(default_factory=list)
 
     def note_result_and_split_group(
@@ -171,15 +171,17 @@ class _SearchPass:
         outcome = trials[group].outcome
         fitting = trials[group].select_reverted(group)
         if outcome == _AS_NEW:
-            both = _is_inert_half(group, trials, self.halves)
+            sibling = trials.get(self.siblings.get(group, ()))
+            # neither half has the effect that both have
+            both = sibling is not None and sibling.outcome == _AS_NEW
             (self.together if both else self.without_influence).extend(fitting)
             return []
         if len(fitting) > 1:
             middle = (len(fitting) + 1) // 2
-            halves = [fitting[:middle], fitting[middle:]]
+            first, second = fitting[:middle], fitting[middle:]
             if outcome != _FAILED:
-                self.halves.append(halves)
-            return halves
+                self.siblings |= {first: second, second: first}
+            return [first, second]
         for function in fitting:
             if outcome == _FAILED:
                 self.failed[function] = trials[group].why
@@ -454,17 +456,6 @@ def _rank_by_distance(
         return len(near) + 1
     packages = {file.partition("/")[0] for file in files}
     return len(near) + (2 if function.file.partition("/")[0] in packages else 3)
-
-
-def _is_inert_half(
-    group: Group, trials: Mapping[Group, _Trial], split: Sequence[Sequence[Group]]
-) -> bool:
-    """Return whether a group is half of an effective one, neither half of which has an effect."""
-    return any(
-        group in halves
-        and all(half in trials and trials[half].outcome == _AS_NEW for half in halves)
-        for halves in split
-    )
 
 
 def list_revertible_functions(

@@ -51,7 +51,6 @@ class ImportBranches(griffe.Extension):
     """Shows griffe only one branch of each condition of a module and its classes.
 
     Args:
-        end_time: the time at which reading ends.
         number: index of the branch to read where the source does not decide the condition. If
             the condition has fewer branches, its last one is read.
 
@@ -62,9 +61,9 @@ class ImportBranches(griffe.Extension):
         lazy: path of a module that may import a name when it is used -> words that may be names.
     """
 
-    def __init__(self, end_time: float | None, number: int) -> None:
+    def __init__(self, number: int) -> None:
         super().__init__()
-        self._until, self._number = end_time, number
+        self._number = number
         self.branches: dict[Path, int] = {}
         self.computed: dict[str, str] = {}
         self.lazy: dict[str, set[str]] = {}
@@ -75,7 +74,7 @@ class ImportBranches(griffe.Extension):
         Raises:
             OutOfTime: the module is about to be read too late.
         """
-        child_processes.raise_if_time_is_over(self._until)
+        child_processes.raise_if_time_is_over()
         mark_origins_of_names(node)
         most = [1]
         node.body = self._keep_one_branch_of_each_condition(node.body, most)

@@ -132,7 +132,7 @@ def list_differences(
     resolved: ResolvedPair,
     old: PreparedVersion,
     new: PreparedVersion,
-    end_time: float | None = None,
+    end_time: float = float("inf"),
 ) -> Inventory:
     """Compare the files and the metadata of both versions.
 
@@ -173,11 +173,13 @@ def list_differences(
         for name, versions in closures.map_differing_versions(old.runtime, new.runtime).items()
         if name not in {*compared, "rlregress", "python"}
     }
+    with child_processes.limit_stage(end_time):
+        public = tuple(_list_public_changes(differing_packages, pieces))
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
         files=tuple(files),
-        public=tuple(_list_public_changes(differing_packages, pieces, end_time)),
+        public=public,
         requirements=tuple(declared),
         versions=other_versions,
         lost=tuple(n for n in (*new.absent.direct, *new.absent.below) if n in other_versions),
@@ -215,7 +217,7 @@ def _list_requested_extras(versions: Iterable[PreparedVersion]) -> frozenset[str
 
 
 def _list_public_changes(
-    differing_packages: Iterable[Package], pieces: Sequence[ChangedPiece], end_time: float | None
+    differing_packages: Iterable[Package], pieces: Sequence[ChangedPiece]
 ) -> Iterator[PublicChange]:
     """Yield changes of public names of packages that both versions have."""
     for package in differing_packages:
@@ -227,7 +229,7 @@ def _list_public_changes(
         is_package = all((folder / "__init__.py").is_file() for folder in (old, new))
         if is_package and public_names.can_change_public_names(own):
             try:
-                yield from public_names.list_public_changes(old, new, end_time)
+                yield from public_names.list_public_changes(old, new)
             except child_processes.OutOfTime:
                 why = child_processes.note_skipped_task(f"public names of {package.name}")
                 yield public_names.make_entry_not_compared(package.name, why)

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, Field
 from rlregress import datafiles, suite
 from rlregress.datafiles import Pin, Range, Release, Text, expect_one_of
 from rlregress.errors import UserError, suggest_names
+from rlregress.source import name_module_of_file
 
 KINDS = ("fix", "feature", "default", "breaking", "numerics")
 SCOPES = ("in", "out")
@@ -195,6 +196,5 @@ def _locate_existing_history(framework: str) -> Path:
 def make_dotted_name(function: str) -> str:
     """Return the dotted name for "package/file.py Class.name"; for a constructor, its class."""
     file, _, name = function.partition(" ")
-    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     own = name.removeprefix("<class> ").removesuffix(".__init__")
-    return f"{module}.{own}"
+    return f"{name_module_of_file(file)}.{own}"

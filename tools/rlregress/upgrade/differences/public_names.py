@@ -113,7 +113,7 @@ class Package:
         return {n.removeprefix(path): _format_signature(d) for n, d in {**own, **below_it}.items()}
 
 
-def list_public_changes(old: Path, new: Path, end_time: float | None = None) -> list[PublicChange]:
+def list_public_changes(old: Path, new: Path) -> list[PublicChange]:
     """Return the changes of the public names of a package, those that break a caller first.
 
     A condition that its source does not decide has several branches: the first ones are compared,
@@ -121,18 +121,15 @@ def list_public_changes(old: Path, new: Path, end_time: float | None = None) -> 
 
     Args:
         old, new: folders of the package.
-        end_time: the time at which the comparison ends; None: with that of the command.
 
     Raises:
-        OutOfTime: the names were not compared by then.
+        OutOfTime: time was over before the names were compared.
         UserError: one of the folders is no package.
     """
-    packages = read_package(old, end_time), read_package(new, end_time)
-    listed = _compare_packages(*packages, end_time)
+    packages = read_package(old), read_package(new)
+    listed = _compare_packages(*packages)
     for number in range(1, _count_most_branches(*packages)):
-        branch_changes = _compare_packages(
-            read_package(old, end_time, number), read_package(new, end_time, number), end_time
-        )
+        branch_changes = _compare_packages(read_package(old, number), read_package(new, number))
         listed += [
             replace(change, summary=f"{change.summary}, in branch {number + 1} of a condition")
             for change in branch_changes
@@ -161,7 +158,7 @@ def _read_file_of_package(package: Package, file: str) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _compare_packages(old: Package, new: Package, end_time: float | None) -> list[PublicChange]:
+def _compare_packages(old: Package, new: Package) -> list[PublicChange]:
     """Return the changes between packages that were read."""
     for version in (old, new):
         if version.root is None:
@@ -173,7 +170,7 @@ def _compare_packages(old: Package, new: Package, end_time: float | None) -> lis
     with _pause_garbage_collection_and_logs():
         for change in (
             *_list_gone_names(old, new),
-            *_list_incompatible_uses(old, new, end_time),
+            *_list_incompatible_uses(old, new),
             *_list_class_changes_and_deprecations(old, new),
         ):
             # a file that was not read has unknown names
@@ -214,21 +211,21 @@ def make_entry_not_compared(package: str, reason: str) -> PublicChange:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read_package(folder: Path, end_time: float | None = None, branch_number: int = 0) -> Package:
+def read_package(folder: Path, branch_number: int = 0) -> Package:
     """Read a package. Files and names that cannot be read are listed as ``unread``.
 
     Args:
         branch_number: see ``ImportBranches``.
 
     Raises:
-        OutOfTime: the package was not read by ``end_time``.
+        OutOfTime: time was over before the package was read.
         UserError: the folder is no package.
     """
     folder = folder.absolute()
     if not (folder / "__init__.py").is_file():
         raise UserError(f"{folder} is no package; expected a folder with an __init__.py")
     # with the extensions that read dataclasses
-    shown = ImportBranches(end_time, branch_number)
+    shown = ImportBranches(branch_number)
     loader = griffe.GriffeLoader(
         search_paths=[folder.parent], allow_inspection=False,
         extensions=griffe.load_extensions(shown),
@@ -590,9 +587,7 @@ _SENTENCES = {
 }
 
 
-def _list_incompatible_uses(
-    old: Package, new: Package, end_time: float | None
-) -> Iterator[PublicChange]:
+def _list_incompatible_uses(old: Package, new: Package) -> Iterator[PublicChange]:
     """Yield incompatible uses and parameters of names that both versions have.
 
     griffe cannot compare a definition with an imported or inherited one: both are resolved first.
@@ -602,7 +597,7 @@ def _list_incompatible_uses(
     for path in sorted(
         old.names, key=lambda p: (p != old.paths[old.names[p].path], _rank_shortest_path(p))
     ):
-        child_processes.raise_if_time_is_over(end_time)
+        child_processes.raise_if_time_is_over()
         before, after = old.names[path], new.find_definition(path)
         if after is None or (before.path, after.path) in compared:
             continue

@@ -22,6 +22,7 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.model.code import WORDING, ChangedPiece, Function
 from rlregress.model.recorded_traces import Trace
+from rlregress.source import name_module_of_file
 
 #: files that only type checkers read, and those that only hold a version.
 _FOR_TYPES = frozenset({".typed", ".pyi"})
@@ -79,7 +80,7 @@ class Difference:
         noticed = {
             file
             for file in self.added
-            if _name_module_of_file(file) in header["sought"]
+            if name_module_of_file(file) in header["sought"]
             or any(str(path) in header["listed"] for path in (file, *Path(file).parents))
         }
         return looked_at | noticed
@@ -89,11 +90,6 @@ def _list_enclosing_names(name: str) -> list[str]:
     """Return the names of everything around a function, outermost first, and its own."""
     parts = name.split(".")
     return [".".join(parts[: number + 1]) for number in range(len(parts))]
-
-
-def _name_module_of_file(file: str) -> str:
-    path = Path(file).with_suffix("")
-    return ".".join(path.parent.parts if path.name == "__init__" else path.parts)
 
 
 def group_differences_by_effect(

@@ -20,7 +20,7 @@ from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, ChangedP
 from rlregress.model.differences import IMPORTED
 from rlregress.model.recorded_traces import Trace, format_line_ranges
 from rlregress.model.upgrade_result import Branch, PieceExecution
-from rlregress.source import UNREADABLE
+from rlregress.source import UNREADABLE, name_module_of_file
 from rlregress.upgrade.differences import changed_functions, changed_statements
 
 #: node types of code that may run in several ways, looked for in statements that run at import.
@@ -92,7 +92,7 @@ class NameUsers:
 
     def _map_importers_to_names(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
         """Return importing file -> (name in this file, name there) pairs that it imports."""
-        module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        module = name_module_of_file(file)
         importers = {}
         for path in self._files_by_module.get(module.rpartition(".")[2].encode(), ()):
             if path not in self._imports:

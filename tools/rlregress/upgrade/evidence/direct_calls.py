@@ -49,7 +49,6 @@ def compare_captured_calls(
     traces: Mapping[str, Trace],
     all_culprits: Iterable[Culprits],
     folders: Sequence[str],
-    end_time: float | None = None,
 ) -> list[PieceExecution]:
     """Repeat captured calls with the old and the new code; add the results to the executions.
 
@@ -58,7 +57,6 @@ def compare_captured_calls(
         traces: the new version's traces, by the name of the training.
         all_culprits: the culprits of trainings that differ: they need no further evidence.
         folders: of the new version's code.
-        end_time: the time at which trainings are ended.
     """
     explained = {
         function.key for culprits in all_culprits for function in culprits.confirmed_functions
@@ -93,7 +91,7 @@ def compare_captured_calls(
     capturing = [by_name[name] for name in functions]
     rows: dict[_Key, list[Mapping[str, Any]]] = {}
     stage = "repeating calls of changed functions"
-    for answer in _capture_calls(runtimes, capturing, functions, job, stage, end_time).values():
+    for answer in _capture_calls(runtimes, capturing, functions, job, stage).values():
         for row in answer.get("calls", ()):
             rows.setdefault((row["file"], row["name"]), []).append(row)
     return [
@@ -232,7 +230,6 @@ def _capture_calls(
     functions: Mapping[str, Sequence[Sequence[str]]],
     settings: Mapping[str, Any],
     stage: str,
-    end_time: float | None = None,
 ) -> dict[str, Any]:
     """Run trainings with calls captured, and return training -> answer of ``inside.calls``.
 
@@ -249,7 +246,7 @@ def _capture_calls(
                 for number, t in enumerate(part)
             ]  # fmt: skip
             runtimes.processes.do_jobs_and_explain_early_end(
-                runtime, jobs, lambda _: progress.count_done_parts(), end_time, calls=settings
+                runtime, jobs, lambda _: progress.count_done_parts(), calls=settings
             )
             return {str(job["name"]): _read_json_answer(Path(str(job["output"]))) for job in jobs}
 
@@ -257,7 +254,7 @@ def _capture_calls(
     answers: dict[str, Any] = runtimes.call_for_trainings_on_version(
         "new", trainings, capture_calls_of_part
     )
-    if not all(answers.values()) and child_processes.is_time_over(end_time):
+    if not all(answers.values()) and child_processes.is_time_over():
         why = child_processes.note_skipped_task("direct calls of some changed functions")
         for name in [name for name, answer in answers.items() if not answer]:
             lost = [{"file": file, "name": own, "why": why} for file, own in functions[name]]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextvars
 import itertools
 import json
+import math
 import os
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -83,7 +85,6 @@ class Workers:
         runtime: Runtime,
         jobs: Sequence[Mapping[str, Any]],
         note_end: Callable[[str], None] = lambda name: None,
-        end_time: float | None = None,
         **shared: Any,
     ) -> str:
         """Do jobs in one process, which forks for each, until all are done or time is over.
@@ -100,7 +101,7 @@ class Workers:
             suppress(child_processes.OutOfTime),
             TemporaryDirectory(prefix="rlregress-jobs-") as folder,
         ):
-            child_processes.raise_if_time_is_over(end_time)
+            child_processes.raise_if_time_is_over()
             # a script reads the user's folder; files that other trainings write are removed
             place = os.getcwd() if jobs[0].get("script") else folder
             path = Path(folder) / "jobs.json"
@@ -108,7 +109,7 @@ class Workers:
             path.write_text(json.dumps(request), encoding="utf-8")
             with self.borrow_process(runtime, jobs[0]) as worker:
                 end_reason = worker.do_jobs(
-                    path, len(jobs), lambda line: note_end(line.partition("\t")[0]), end_time
+                    path, len(jobs), lambda line: note_end(line.partition("\t")[0])
                 )
         return end_reason
 
@@ -147,69 +148,58 @@ class Runtimes:
         self._pool.shutdown(cancel_futures=True)
         self.processes.close()
 
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Call a function in a thread of the pool, with the time limit of the present stage."""
+        return self._pool.submit(contextvars.copy_context().run, function, *arguments)
+
     def call_for_each_version(
-        self,
-        answer_name: str,
-        function: Callable[..., Any],
-        *arguments: Any,
-        end_time: float | None = None,
+        self, answer_name: str, function: Callable[..., Any], *arguments: Any
     ) -> Answers:
-        """Call ``function(version, path of its answer, *arguments)`` for each version.
+        """Call ``function(version, path of its answer, *arguments)`` for each version."""
+        answers = []
+        for label, runtime, folder in zip(VERSIONS, self._runtimes, self._folders, strict=True):
+            with self._limit_version(label):
+                path = folder / f"{answer_name}.json"
+                answers.append(self._submit(function, runtime, path, *arguments))
+        return answers[0], answers[1]
 
-        Args:
-            end_time: the time at which it ends, passed as the last argument; None: not passed.
-        """
-        old, new = (
-            self._pool.submit(function, runtime, folder / f"{answer_name}.json", *arguments, *end)
-            for runtime, folder, end in zip(
-                self._runtimes,
-                self._folders,
-                self._divide_time_between_versions(end_time),
-                strict=True,
-            )
-        )
-        return old, new
-
-    def _divide_time_between_versions(
-        self, end_time: float | None
-    ) -> tuple[list[float], list[float]]:
-        """Return the time limit of each version, as a list; empty lists: there is no limit."""
-        if end_time is None:
-            return [], []
+    def _limit_version(self, label: str) -> AbstractContextManager[None]:
+        """Return a context in which jobs of a version end with its part of the stage's time."""
+        end = child_processes.find_end_time()
         # a single process serves one version after the other, each for half of the time
-        return [(time.time() + end_time) / 2 if self._workers == 1 else end_time], [end_time]
+        is_first = label == "old" and self._workers == 1
+        return child_processes.limit_stage((time.time() + end) / 2 if is_first else end)
 
     def call_once_for_both_versions(
         self, function: Callable[..., Any], *arguments: Any
     ) -> Future[Any]:
         """Call ``function(versions, folders, *arguments)``, once for both versions."""
-        return self._pool.submit(function, self._runtimes, self._folders, *arguments)
+        return self._submit(function, self._runtimes, self._folders, *arguments)
 
     def record_new_then_chosen_old(
         self,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
         choose: Callable[[Mapping[str, Trace]], Sequence[str]],
-        end_time: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Record all trainings on the new version, then chosen ones on the old one.
+
+        What is not recorded in time is left out.
 
         Args:
             lines: see ``record_on_both_versions``.
             choose: takes the new version's traces, returns the trainings to record on the old one.
-            end_time: the time at which they are ended; what is not recorded by then is left out.
         """
         by_name = {training.name: training for training in trainings}
         old: dict[str, Trace] = {}
         new: dict[str, Trace] = {}
         while waiting := [training for training in trainings if training.name not in new]:
             # each version gets half of the time that is left
-            half = end_time and (time.time() + end_time) / 2
-            recorded_now = self._record_one_by_one("new", waiting, lines, half)
+            half = (time.time() + child_processes.find_end_time()) / 2
+            with child_processes.limit_stage(half):
+                recorded_now = self._record_one_by_one("new", waiting, lines)
             names = choose(recorded_now)
-            old |= self._record_one_by_one(
-                "old", [by_name[name] for name in names], lines, end_time
-            )
+            old |= self._record_one_by_one("old", [by_name[name] for name in names], lines)
             progress.count_done_parts(len(recorded_now) - len(names))
             new |= recorded_now
             if not recorded_now:
@@ -217,16 +207,10 @@ class Runtimes:
         return self._retry_failed_without_recorder(trainings, old, new)
 
     def _record_one_by_one(
-        self,
-        label: str,
-        trainings: Sequence[Training],
-        lines: Mapping[str, Noted],
-        end_time: float | None,
+        self, label: str, trainings: Sequence[Training], lines: Mapping[str, Noted]
     ) -> dict[str, Trace]:
         return self.call_for_trainings_on_version(
-            label,
-            trainings,
-            lambda part, _: self._record_on_version(label, part, lines, end_time=end_time),
+            label, trainings, lambda part, _: self._record_on_version(label, part, lines)
         )
 
     def _record_on_version(
@@ -235,39 +219,35 @@ class Runtimes:
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
         is_repetition: bool = False,
-        end_time: float | None = None,
     ) -> dict[str, Trace]:
         number, noted_lines = VERSIONS.index(label), lines.get(label, False)
         runtime, folder = self._runtimes[number], self._folders[number]
         if is_repetition:
             folder = folder / "again"
-        return load_or_record_traces(
-            trainings, runtime, folder, noted_lines, end_time, self.processes
-        )
+        return load_or_record_traces(trainings, runtime, folder, noted_lines, self.processes)
 
     def record_on_both_versions(
         self,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted] = NOTHING,
         repeats: bool = False,
-        end_time: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Record trainings on both versions; return the traces by name.
+
+        What is not recorded in time is left out.
 
         Args:
             lines: label of a version -> functions whose executed code is noted.
             repeats: record each training a second time.
-            end_time: the time at which they are ended; what is not recorded by then is left out.
         """
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
-        ends = dict(zip(VERSIONS, self._divide_time_between_versions(end_time), strict=True))
         # versions take turns, so that an interrupted command leaves pairs of traces
         for start, label in itertools.product(range(self._workers), VERSIONS):
             part = trainings[start :: self._workers]
-            task = self._pool.submit(
-                self._record_on_version, label, part, lines, repeats, *ends[label]
-            )
-            tasks[label].append(task)
+            with self._limit_version(label):
+                tasks[label].append(
+                    self._submit(self._record_on_version, label, part, lines, repeats)
+                )
         old, new = (
             {
                 name: other_trace
@@ -303,6 +283,7 @@ class Runtimes:
                     )
                     for t in tried
                 ]
+                # without the limit of the stage: how each of them ends decides what its error means
                 tasks.append(
                     self._pool.submit(load_or_record_traces, plain, runtime, Path(folder) / label)
                 )
@@ -318,19 +299,13 @@ class Runtimes:
             )
 
     def record_without_storing(
-        self,
-        label: str,
-        trainings: Sequence[Training],
-        lines: bool = False,
-        end_time: float | None = None,
+        self, label: str, trainings: Sequence[Training], lines: bool = False
     ) -> dict[str, Trace]:
         """Record traces on one version without storing them, such as those of an injected fault."""
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
             def record_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
-                return load_or_record_traces(
-                    part, runtime, Path(folder), lines, end_time, self.processes
-                )
+                return load_or_record_traces(part, runtime, Path(folder), lines, self.processes)
 
             return self.call_for_trainings_on_version(label, trainings, record_part)
 
@@ -353,7 +328,7 @@ class Runtimes:
                 results |= function([training], runtime)
             return results
 
-        tasks = [self._pool.submit(work_on_next) for _ in range(min(self._workers, len(trainings)))]
+        tasks = [self._submit(work_on_next) for _ in range(min(self._workers, len(trainings)))]
         results = {name: result for task in tasks for name, result in task.result().items()}
         return {t.name: results[t.name] for t in trainings if t.name in results}
 
@@ -368,14 +343,12 @@ def load_or_record_traces(
     runtime: Runtime,
     folder: Path,
     lines: Noted = False,
-    end_time: float | None = None,
     workers: Workers | None = None,
 ) -> dict[str, Trace]:
     """Return traces by name: those that an interrupted upgrade left behind, and new ones.
 
     Args:
         lines: functions whose executed code is noted.
-        end_time: the time at which they are ended; a script is recorded up to it.
         workers: lend processes; trainings then count as parts of the present stage of
             ``progress``. None: there is no such stage.
     """
@@ -393,9 +366,7 @@ def load_or_record_traces(
     missing = [training for training in trainings if training.name not in traces]
     if missing:
         with nullcontext(workers) if workers is not None else closing(Workers(1)) as lending:
-            traces.update(
-                _record_traces(missing, runtime, paths, lines, end_time, lending, counted)
-            )
+            traces.update(_record_traces(missing, runtime, paths, lines, lending, counted))
     return traces
 
 
@@ -426,17 +397,18 @@ def _record_traces(
     runtime: Runtime,
     paths: Mapping[str, Path],
     lines: Noted,
-    end_time: float | None,
     workers: Workers,
     counts: bool,
 ) -> dict[str, Trace]:
     """Record new traces in one process; what is not recorded in time is left out."""
     traces: dict[str, Trace] = {}
     common: dict[str, Any] = {"lines": lines}
+    end_time = child_processes.find_end_time()
     if trainings[0].job.get("script"):
         # a script that never ends is stopped at this time; its trace ends there
-        common |= {"until": end_time, "first": len(runtime.paths)}
-        end_time = end_time and end_time + _WRITING
+        until = end_time if math.isfinite(end_time) else None
+        common |= {"until": until, "first": len(runtime.paths)}
+        end_time += _WRITING
     jobs = [
         {**t.job, **common, "name": t.name, "output": f"{paths[t.name]}.part"} for t in trainings
     ]
@@ -449,10 +421,9 @@ def _record_traces(
             part.replace(paths[name])
         progress.count_done_parts(counts)
 
-    end_reason = workers.do_jobs_and_explain_early_end(
-        runtime, jobs, note_end_of_training, end_time
-    )
-    late = child_processes.is_time_over(end_time)
+    with child_processes.limit_stage(end_time):
+        end_reason = workers.do_jobs_and_explain_early_end(runtime, jobs, note_end_of_training)
+        late = child_processes.is_time_over()
     for training in trainings:
         name, output = training.name, paths[training.name]
         error_file = Path(f"{output}.part.error")

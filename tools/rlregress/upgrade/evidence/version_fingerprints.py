@@ -6,6 +6,7 @@ version or on both, is "not probed": neither equality nor a change.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ from rlregress.model.upgrade_result import (
     Details,
     NotProbed,
 )
+from rlregress.trace.child_processes import find_end_time
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import runtime_process
 
@@ -68,10 +70,9 @@ def fingerprint_version(
     path: Path,
     adapter: Adapter,
     details: Iterable[Detail],
-    end_time: float | None = None,
 ) -> Fingerprint:
-    """Probe details on a version until ``end_time``; judge the answers in this process."""
-    return judge_raw_answers(probe_details_on_version(runtime, path, adapter, details, end_time))
+    """Probe details on a version; judge the answers in this process."""
+    return judge_raw_answers(probe_details_on_version(runtime, path, adapter, details))
 
 
 def probe_details_on_version(
@@ -79,7 +80,6 @@ def probe_details_on_version(
     path: Path,
     adapter: Adapter,
     details: Iterable[Detail],
-    end_time: float | None = None,
 ) -> Mapping[str, Any]:
     """Return a version's answers to the probes of some details, as plain data."""
     inputs = {
@@ -89,7 +89,9 @@ def probe_details_on_version(
         }
         for detail in details
     }
-    job = {"framework": adapter.full_name, "inputs": inputs, "until": end_time}
+    end_time = find_end_time()
+    until = end_time if math.isfinite(end_time) else None
+    job = {"framework": adapter.full_name, "inputs": inputs, "until": until}
     module = "rlregress.inside.probe_worker"
     answered: Mapping[str, Any] = runtime_process.run_module_on_version(runtime, module, job, path)
     if any(answer.get("why") == LATE for answer in answered["observed"].values()):

@@ -23,6 +23,7 @@ from rlregress.model.upgrade_result import (
     PieceExecution,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
+from rlregress.source import name_module_of_file
 from rlregress.upgrade.differences import changed_functions, outside_training
 from rlregress.upgrade.differences.inventory import COMPILED, Inventory
 from rlregress.upgrade.differences.public_names import PublicChange
@@ -349,7 +350,7 @@ def mark_pieces_listed_as_public_names(
     gone = [change for change in public if change.kind in ("gone", "moved")]
 
     def is_listed_as_public_name(entry: Entry) -> bool:
-        module = entry.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        module = name_module_of_file(entry.file)
         return (
             entry.summary == REMOVED
             and entry.state == model.NEVER
