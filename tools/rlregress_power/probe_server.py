@@ -27,8 +27,8 @@ from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 
 _MODULE = "rlregress_power.probe_server"
-#: time limit of a process with a fault, in seconds: some faults cause endless loops. All probes of a
-#: framework take a minute of an idle core, and ten times as long on a busy machine.
+#: time limit of a process with a fault, in seconds: some faults cause endless loops. All probes of
+#: a framework take a minute of an idle core, and ten times as long on a busy machine.
 PATIENCE = 1800
 
 
