@@ -42,7 +42,7 @@ def train_and_judge_session(session: Session) -> dict[str, Verdict]:
         course = judge_present_runs(session)
         # each look decides which cells need further runs
         while course.needed:
-            session.run_one_job_or_wait(_list_missing_jobs(session, course))
+            session.run_one_job_or_sleep(_list_missing_jobs(session, course))
             course = judge_present_runs(session)
         cell_verdicts = build_verdicts_of_course(course)
         verdicts.update(cell_verdicts.cells)
@@ -71,7 +71,7 @@ def train_earlier_looks_or_explain_skip(session: Session, job: Job) -> str:
         course = judge_present_runs(session)
         if course.look >= look or not course.needed:
             break
-        session.run_one_job_or_wait(_list_missing_jobs(session, course))
+        session.run_one_job_or_sleep(_list_missing_jobs(session, course))
     name = job.cell.id
     names = [
         quantity.make_verdict_name(name)
@@ -136,7 +136,7 @@ def count_needed_runs(course: Course, cell: Cell) -> int:
 def _await_returns_of_cell(session: Session, cell: Cell) -> list[float]:
     """Return the final returns of all new runs of a cell; do or await missing ones."""
     while len(values := session.read_returns(cell)) < session.looks.max_runs:
-        session.run_one_job_or_wait(session.list_undone_jobs(cell))
+        session.run_one_job_or_sleep(session.list_undone_jobs(cell))
     return values
 
 

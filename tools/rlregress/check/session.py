@@ -416,7 +416,7 @@ class Session:
         """Do the run unless it is done. Return its record."""
         return worker_launch.do_run_unless_recorded(job, self.store, self.pinned)
 
-    def run_one_job_or_wait(self, awaited_jobs: Sequence[Job]) -> None:
+    def run_one_job_or_sleep(self, awaited_jobs: Sequence[Job]) -> None:
         """Do one of the runs that others wait for, or sleep while all of them are in progress.
 
         A process that waits for a look is idle, and the awaited runs may be queued behind a long

@@ -31,7 +31,7 @@ def record_golden_file(job: Mapping[str, Any], script: Path, path: Path) -> int:
     if native:
         raise UserError(
             f"no golden file is written, because other machines would compute other numbers: "
-            f"{native}; keep a trace for this machine with -o"
+            f"{native}; keep a trace for this machine with -o in place of --golden"
         )
     lines = [f"no golden file is written to {path}"]
     if repeated.repeats:

@@ -65,8 +65,8 @@ def trace(
     if not golden_file:
         raise typer.Exit(record_twice_and_report(job, Path(target)))
     if path is None or target != _TRACE:
-        option = "--framework" if path is None else "--output"
-        raise UserError(f"--golden records a script to its own file; leave {option} out")
+        instead = "name a script in place of --framework" if path is None else "leave --output out"
+        raise UserError(f"--golden records a script to its own file; {instead}")
     raise typer.Exit(golden_commands.record_golden_file(job, path, Path(golden_file)))
 
 

@@ -522,7 +522,7 @@ def _compute_values_by_text(
     ]
     made = types.ModuleType(module.__name__)
     vars(made).update({**vars(module), **given, "__annotations__": {}})
-    methods.add_names_of_text(
+    methods.define_missing_names_from_text(
         made, text, {n for statement in body for n in _list_read_names(statement)}
     )
     own: dict[str, Any] = vars(made)

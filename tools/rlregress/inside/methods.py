@@ -100,7 +100,7 @@ def add_names_used_in_other_text(
         path: of the file, as its code shall know it.
     """
     definitions = _find_definitions(texts[1], name)
-    add_names_of_text(module, texts[1], _list_names_read(definitions))
+    define_missing_names_from_text(module, texts[1], _list_names_read(definitions))
     above = name.rpartition(".")[0]
     try:
         kind = find_class_in_module(module, above)
@@ -121,7 +121,7 @@ def add_names_used_in_other_text(
             delattr(kind, own)
 
 
-def add_names_of_text(module: types.ModuleType, text: str, used: set[str]) -> None:
+def define_missing_names_from_text(module: types.ModuleType, text: str, used: set[str]) -> None:
     """Add to a module the names that a text defines at its top, and the names that they use."""
     missing = used - set(vars(module))
     while missing:

@@ -177,7 +177,7 @@ def measure_actions_with_exploration_noise(
 def measure_default_exploration_noise(
     make_agent: MakeContinuousAgent, inputs: Inputs
 ) -> np.ndarray:
-    """Measure exploration noise where nobody requests it.
+    """Measure exploration noise of an agent whose noise is not set.
 
     Bounds -1 and 1, a policy whose action is 0 in every state; ``samples`` actions of the
     framework's own loop after the start of learning, an update every ten steps. Observed, [1]: the

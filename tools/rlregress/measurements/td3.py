@@ -113,7 +113,7 @@ def measure_actions_with_exploration_noise(
 
 
 def measure_default_exploration_noise(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the spread of the actions around 0, by default."""
+    """Measure the spread of the actions around 0, log2, of an agent whose noise is not set."""
     return np.array(
         [
             compute_log2_spread(

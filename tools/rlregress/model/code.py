@@ -77,8 +77,9 @@ class ChangedPiece:
     def can_change_results(self) -> bool:
         """Return whether this piece of code can change users' results.
 
-        New or removed code is only executed through a changed function, or by code that fits one
-        version only.
+        Changed and moved code can, and so can a method that is added to a class of both versions or
+        removed from it. Other new or removed code is only executed through a changed function, or
+        by code that fits one version only.
         """
         return self.how in (CODE_CHANGED, CODE_MOVED) or (self.within and self.how != WORDING)
 

@@ -171,7 +171,7 @@ def _wrap_sentence(
     style: str = "",
     max_lines: int = _SENTENCE,
 ) -> list[Text]:
-    """Return the wrapped lines of a sentence; excess lines are counted.
+    """Wrap a sentence; of more than ``max_lines``, the last one says how many are left out.
 
     Args:
         indent: of the first line; ``hanging``: of the others, by default the same.

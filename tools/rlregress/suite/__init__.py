@@ -89,9 +89,10 @@ def make_test_path(name: str) -> str:
 
 
 def make_pytest_arguments(*tests: str) -> list[str]:
-    """Return the arguments of Python that run tests in ``locate_checkout_or_current_folder()``.
+    """Return what follows ``python`` on the command line that runs these tests.
 
-    The ids of the tests are the same in a checkout and in an installed wheel.
+    It is to be run in ``locate_checkout_or_current_folder()``. The ids of the tests are the same in
+    a checkout and in an installed wheel.
     """
     settings = [
         "-c",

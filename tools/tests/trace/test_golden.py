@@ -217,7 +217,7 @@ WRONG = [
     (("diff", "{file}", "{file}", "--script", "{script}"), "golden file; found both"),
     (("diff", "{file}", "{file}"), "it is not compressed with gzip, as traces are"),
     (("trace", "--framework", "sb3", "--algorithm", "ppo", "--golden", "{folder}/new"),
-     "--golden records a script to its own file; leave --framework out"),
+     "--golden records a script to its own file; name a script in place of --framework"),
     (("trace", "{script}", "--golden", "{folder}/new", "-o", "x"), "leave --output out"),
 ]  # fmt: skip
 

@@ -188,7 +188,7 @@ def make_equal_transitions(
     )
 
 
-def make_segment(
+def make_segment_observing_values(
     values: Any, next_values: Any, rewards: Any, terminated: Any = False, truncated: Any = False
 ) -> TensorDict:
     """Return steps whose observations are the values that a critic is to output, [1, T]."""

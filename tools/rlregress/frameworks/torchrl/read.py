@@ -251,14 +251,14 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """
     cells: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
         ("ppo", "library"): _read_ppo_defaults,
-        ("ppo", "trainer"): lambda: _read_defaults_of_signature("ppo"),
+        ("ppo", "trainer"): lambda: _read_defaults_of_trainer_signature("ppo"),
         ("sac", "library"): _read_sac_defaults,
         ("td3", "library"): lambda: _read_defaults_with_noise("td3"),
-        ("td3", "trainer"): lambda: _read_defaults_of_signature("td3"),
+        ("td3", "trainer"): lambda: _read_defaults_of_trainer_signature("td3"),
         ("ddpg", "library"): lambda: _read_defaults_with_noise("ddpg"),
-        ("ddpg", "trainer"): lambda: _read_defaults_of_signature("ddpg"),
+        ("ddpg", "trainer"): lambda: _read_defaults_of_trainer_signature("ddpg"),
         ("dqn", "library"): _read_dqn_defaults,
-        ("dqn", "trainer"): lambda: _read_defaults_of_signature("dqn"),
+        ("dqn", "trainer"): lambda: _read_defaults_of_trainer_signature("dqn"),
     }
     with isolate_random_generators(), silence_torchrl():
         supported = _call_supported_readers(cells)
@@ -274,7 +274,7 @@ def _call_supported_readers(readers: Mapping[Any, Callable[[], Any]]) -> dict[An
     return supported
 
 
-def _read_defaults_of_signature(algorithm: str) -> dict[str, Any]:
+def _read_defaults_of_trainer_signature(algorithm: str) -> dict[str, Any]:
     # a trainer takes a collector and a loss: what it is set to without more is its signature
     keywords = _KEYWORDS[algorithm, "trainer"]
 

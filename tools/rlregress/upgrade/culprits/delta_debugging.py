@@ -234,7 +234,7 @@ class CulpritSearch:
         for _ in range(_DEPTHS):
             if is_ended:
                 break
-            is_ended = yield from self._search_in_smaller_groups()
+            is_ended = yield from self._search_in_smaller_groups_until_ended()
         named = {*self._influencing, *self._together}
         without_influence = tuple(
             function for function in dict.fromkeys(self._without_influence) if function not in named
@@ -306,7 +306,7 @@ class CulpritSearch:
         self._together += () if influencing else trial.select_reverted(group)
         return self._keep_reverted_unless_restored(group, trial)
 
-    def _search_in_smaller_groups(self) -> _Steps[bool]:
+    def _search_in_smaller_groups_until_ended(self) -> _Steps[bool]:
         """Search the nearest functions one by one, the others in ever smaller groups.
 
         Return whether the search has ended.

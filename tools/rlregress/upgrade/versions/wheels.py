@@ -83,12 +83,12 @@ def unpack_package(
         / f"{interpreters.make_installation_tag(python)}-{pin.replace('==', '-')}"
     )
 
-    def unpack_wheel(target: Path) -> dict[str, str]:
+    def install_pinned_package(target: Path) -> dict[str, str]:
         into = ["--python", python or sys.executable, "--target", str(target)]
         install_exact_pins(into, [pin], build, log, python)
         return {"package": pin}
 
-    cached_folders.reuse_or_make_folder(folder, unpack_wheel, log)
+    cached_folders.reuse_or_make_folder(folder, install_pinned_package, log)
     return folder
 
 

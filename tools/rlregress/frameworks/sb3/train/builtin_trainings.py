@@ -28,7 +28,7 @@ from rlregress.frameworks.sb3.train.recorded_training import (
     act_with_agent_in_bare_environment,
     act_with_reloaded_policy,
     capture_episode_infos,
-    capture_episode_starts,
+    capture_episode_starts_of_last_rollout,
     capture_learning_rates,
     learn_again,
     make_callback_stopping_after_episodes,
@@ -447,7 +447,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
               then=[capture_episode_infos],
               or_plain=True),
     # which steps of a first rollout start an episode, as its buffer keeps them
-    **make_scenario("ppo a2c", "starts", n_steps=32, steps=32, then=[capture_episode_starts]),
+    **make_scenario("ppo a2c", "starts", n_steps=32, steps=32,
+                    then=[capture_episode_starts_of_last_rollout]),
     **make_scenario("ppo", "double-rewards",
     Environments(copies=2, around=[user_code.Float64Rewards],
               normalize={"norm_obs": False})),

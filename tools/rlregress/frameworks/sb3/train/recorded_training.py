@@ -197,7 +197,7 @@ def capture_episode_infos(session: Session) -> None:
     capture_numbers([len(rows), *rows])
 
 
-def capture_episode_starts(session: Session) -> None:
+def capture_episode_starts_of_last_rollout(session: Session) -> None:
     """Capture for the trace which steps of the last rollout start an episode."""
     capture_numbers(compat.read_episode_starts(session.model).astype(int).tolist())
 

@@ -11,7 +11,7 @@ import numpy as np
 from rlregress.frameworks.torchrl.api import GAE
 from rlregress.frameworks.torchrl.known_networks import (
     make_identity_layer,
-    make_segment,
+    make_segment_observing_values,
     make_v_network,
 )
 from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings, tiny_trainers
@@ -33,7 +33,7 @@ def _make_script_of_segment(inputs: Inputs) -> dict[str, Any]:
 
 
 def _run_estimator(inputs: Inputs) -> AdvantagesAndTargets:
-    batch = make_segment(
+    batch = make_segment_observing_values(
         inputs["values"],
         inputs["next_values"],
         inputs["rewards"],

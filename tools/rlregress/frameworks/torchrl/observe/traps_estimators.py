@@ -18,7 +18,7 @@ from rlregress.frameworks.torchrl.known_networks import (
     FixedLocScale,
     make_action_box,
     make_identity_layer,
-    make_segment,
+    make_segment_observing_values,
     make_stochastic_policy,
     make_v_network,
 )
@@ -28,7 +28,9 @@ from rlregress.probing.interface import Inputs
 
 
 def _measure_advantages_at_lambda_zero(inputs: Inputs) -> list[float]:
-    batch = make_segment(inputs["values"], inputs["next_values"], inputs["rewards"])
+    batch = make_segment_observing_values(
+        inputs["values"], inputs["next_values"], inputs["rewards"]
+    )
     estimator = GAE(
         gamma=inputs["discount"],
         lmbda=0.0,
@@ -45,7 +47,9 @@ def _measure_advantages_at_lambda_zero(inputs: Inputs) -> list[float]:
 
 
 def _measure_advantage_at_auto_reset(inputs: Inputs) -> float:
-    batch = make_segment(inputs["value"], inputs["next_value"], inputs["reward"], truncated=True)
+    batch = make_segment_observing_values(
+        inputs["value"], inputs["next_value"], inputs["reward"], truncated=True
+    )
     estimator = call_with_newest_keywords(
         GAE,
         gamma=inputs["discount"],
@@ -78,7 +82,7 @@ def _measure_use_of_vectorised_kernel(inputs: Inputs) -> float:
             lmbda=inputs["trace"],
             value_network=make_v_network(make_identity_layer()),
         )
-        estimator(make_segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
+        estimator(make_segment_observing_values([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
     finally:
         for name, original in originals.items():
             setattr(advantages, name, original)
@@ -87,7 +91,9 @@ def _measure_use_of_vectorised_kernel(inputs: Inputs) -> float:
 
 
 def _measure_advantage_with_stored_values(inputs: Inputs) -> float:
-    batch = make_segment(inputs["value"], inputs["value"], inputs["reward"], terminated=True)
+    batch = make_segment_observing_values(
+        inputs["value"], inputs["value"], inputs["reward"], terminated=True
+    )
     stored = torch.full((1, 1, 1), inputs["value"], dtype=torch.float64)
     batch["state_value"] = stored
     batch["next", "state_value"] = stored.clone()

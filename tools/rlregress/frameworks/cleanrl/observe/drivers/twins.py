@@ -460,7 +460,7 @@ def _fix_samples_and_record_deviations(draw: Any = None) -> Iterator[list[torch.
     """Make Gaussians sample ``draw``, or their mean; yield the list of their deviations."""
     deviations: list[torch.Tensor] = []
 
-    def draw_fixed_sample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
+    def draw_sample_with_fixed_noise(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
         del sample_shape
         deviations.append(law.scale.detach())
         if draw is None:
@@ -468,7 +468,7 @@ def _fix_samples_and_record_deviations(draw: Any = None) -> Iterator[list[torch.
         numbers = torch.as_tensor(np.asarray(draw, dtype=np.float64), dtype=law.loc.dtype)
         return 0.0 * law.mean + numbers
 
-    with replaced(Normal, "rsample", draw_fixed_sample):
+    with replaced(Normal, "rsample", draw_sample_with_fixed_noise):
         yield deviations
 
 

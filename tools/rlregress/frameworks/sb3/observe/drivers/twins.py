@@ -195,13 +195,13 @@ class Driver:
     def compute_log_prob(self, draw: Sequence[float]) -> float:
         numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)
 
-        def draw_fixed_sample(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
+        def draw_sample_with_fixed_noise(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
             return distribution.loc + distribution.scale * numbers
 
         actor = self._make_standard_actor()
         with (
             torch.no_grad(),
-            mock.patch.object(torch.distributions.Normal, "rsample", draw_fixed_sample),
+            mock.patch.object(torch.distributions.Normal, "rsample", draw_sample_with_fixed_noise),
         ):
             return actor.action_log_prob(torch.zeros(1, 1))[1].item()
 

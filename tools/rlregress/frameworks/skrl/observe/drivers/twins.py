@@ -285,7 +285,7 @@ def _pin_outputs_of_networks(
 
 
 def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
-    """Return the results of ``act`` where the normal distribution draws these numbers."""
+    """Return the results of ``act`` whose sample is the mean plus these numbers."""
     numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)[None]
     called = instantiated.make_act_function(policy)
     sample = mock.patch.object(
