@@ -57,6 +57,7 @@ def trace_with_mutants(
         trainings = {
             training.name: training for training in compared_trainings.list_trainings(adapter)
         }
+        progress.begin_stage("recording trainings without faults", len(trainings))
         recorded = runtimes.record_without_storing("new", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in recorded.items() if not trace.failure}
         if not by_calls:
