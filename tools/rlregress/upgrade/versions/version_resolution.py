@@ -101,7 +101,7 @@ class Problem:
 
     @property
     def pinned_versions(self) -> dict[str, str]:
-        """Return package -> pinned version: of the stack of an old release, or else of the user."""
+        """Return package -> pinned version: the pins of the user override those of an old stack."""
         return map_versions_by_name([*self.defaults.rows, *self.pins])
 
     def resolve_to_versions(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
