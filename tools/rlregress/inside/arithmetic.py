@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
 from typing import Any
 
 #: variables for portable arithmetic; each is read once, when its library is loaded.
@@ -25,12 +26,9 @@ _VARIABLES = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "OPENBLAS_CORETYPE": "Haswell",
 }
-#: NumPy's loops for AVX-512, by their names in its releases. It warns of a name that it does not
-#: know, which Python does not show.
-_NUMPY_AVX512 = (
-    "AVX512F", "AVX512CD", "AVX512_KNL", "AVX512_KNM", "AVX512_SKX", "AVX512_CLX", "AVX512_CNL",
-    "AVX512_ICL", "AVX512_SPR", "X86_V4",
-)  # fmt: skip
+#: NumPy's loops for AVX-512, by their names from 2.4 on and before; it warns of any other name
+_NUMPY_AVX512 = "X86_V4 AVX512_ICL AVX512_SPR"
+_NUMPY_AVX512_BEFORE = "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL"
 #: what each library reports if it honours the variables.
 _PORTABLE = {
     "aten": "AVX2",
@@ -52,14 +50,17 @@ _CORE_NAMES = (
 def make_portable_variables() -> dict[str, str]:
     """Return environment variables for portable arithmetic; none on a processor without AVX2.
 
-    The libraries do not check these variables: an unsupported instruction would end the process.
+    They are for the NumPy of this interpreter. The libraries do not check them: an unsupported
+    instruction would end the process.
     """
     flags = _read_processor_flags()
     if not flags >= {"avx2", "fma"}:
         return {}
     variables = dict(_VARIABLES)
     if any(flag.startswith("avx512") for flag in flags):
-        variables["NPY_DISABLE_CPU_FEATURES"] = " ".join(_NUMPY_AVX512)
+        release = tuple(map(int, metadata.version("numpy").split(".")[:2]))
+        names = _NUMPY_AVX512 if release >= (2, 4) else _NUMPY_AVX512_BEFORE
+        variables["NPY_DISABLE_CPU_FEATURES"] = names
     return variables
 
 
@@ -120,7 +121,9 @@ def _name_widest_loops(dispatched: Sequence[str], features: Mapping[str, bool]) 
         dispatched: instruction sets that NumPy was built for.
         features: instruction set -> whether the processor has it, and it is not disabled.
     """
-    beyond = [name for name in dispatched if name in _NUMPY_AVX512 and features[name]]
+    beyond = [
+        name for name in dispatched if name.startswith(("X86_V4", "AVX512")) and features[name]
+    ]
     has_avx2 = features.get("AVX2") and features.get("FMA3")
     return " ".join(beyond) or ("X86_V3" if has_avx2 else "")
 

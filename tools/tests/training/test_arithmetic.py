@@ -65,6 +65,14 @@ def test_loops_of_numpy_have_one_name_in_all_its_releases(dispatched, expected):
     assert arithmetic._name_widest_loops(dispatched, disabled | {"FMA3": False}) == ""
 
 
+def test_only_loops_that_this_numpy_has_are_disabled(monkeypatch):
+    """NumPy warns of a name that it does not know, on processors with AVX-512 alone."""
+    monkeypatch.setattr(arithmetic, "_read_processor_flags", lambda: {"avx2", "fma", "avx512f"})
+    disabled = arithmetic.make_portable_variables()["NPY_DISABLE_CPU_FEATURES"].split()
+    dispatched = np._core._multiarray_umath.__cpu_dispatch__
+    assert disabled == [name for name in dispatched if name != PORTABLE["numpy"]]
+
+
 @pytest.mark.nightly
 def test_settings_that_come_too_late_are_native():
     """Loaded libraries report their choice, whatever the variables are later."""
