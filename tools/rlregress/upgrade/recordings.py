@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 
 from rlregress import progress
 from rlregress.model.code import ChangedPiece
@@ -91,7 +92,16 @@ def record_and_compare_trainings(
     ]
     without = {lost.name for lost in unsupported}
     on_both = [training for training in trainings if training.name not in same]
-    compared = compare_trainings_of_both_versions(runtimes, on_both, (old, new), differing, options)
+    sole_differences = {
+        name: keys[0]
+        for name, trace in new.items()
+        if difference is not None
+        and len(keys := difference.select_executed_differences(trace)) == 1
+        and keys[0][1]
+    }
+    compared = compare_trainings_of_both_versions(
+        runtimes, on_both, (old, new), differing, options, sole_differences
+    )
     return replace(
         compared,
         not_traced=[*unsupported, *compared.not_traced],
@@ -114,8 +124,13 @@ def compare_trainings_of_both_versions(
     traces: Traces,
     differing: Sequence[ChangedPiece],
     options: Options,
+    sole_differences: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> Recorded:
-    """Compare trainings that were recorded on both versions."""
+    """Compare trainings that were recorded on both versions.
+
+    Args:
+        sole_differences: training -> the function that is the only difference that it executes.
+    """
     old, new = traces
     once = {
         t.name: compared_trainings.compare_recorded_training(t.name, old[t.name], new[t.name])
@@ -124,7 +139,7 @@ def compare_trainings_of_both_versions(
     }
     late = [training for training in trainings if training.name not in once]
     trainings = [training for training in trainings if training.name in once]
-    stand_for = _choose_representative_trainings(once, (old, new), differing)
+    stand_for = _choose_representative_trainings(once, (old, new), differing, sole_differences)
     repetitions = _record_diverging_trainings_again(
         runtimes, trainings, once, (old, new), stand_for, options
     )
@@ -178,6 +193,7 @@ def _choose_representative_trainings(
     compared: Mapping[str, Comparison | UncomparedTraining],
     traces: Traces,
     differing: Sequence[ChangedPiece],
+    sole_differences: Mapping[str, tuple[str, str]],
 ) -> dict[str, str]:
     """Return diverging training -> the training that represents it."""
     diverging = {
@@ -186,7 +202,7 @@ def _choose_representative_trainings(
         if isinstance(comparison, Comparison) and compared_trainings.needs_repetition(comparison)
     }
     return diverging_groups.choose_representatives(
-        diverging, traces, {traced_training.key for traced_training in differing}
+        diverging, traces, {piece.key for piece in differing}, sole_differences
     )
 
 
@@ -262,17 +278,22 @@ def _compare_with_rounding_measured(
 ) -> dict[str, Comparison | UncomparedTraining]:
     """Compare again with rounding measured, where rounding may explain a divergence.
 
-    Of close trainings that diverge at the same place, only one is compared again.
+    Of close trainings that diverge at the same place, only one is compared again. If rounding is
+    no reason for a representative, it is none for the trainings that it represents.
     """
+    measured = {
+        training.name: comparison
+        for training in trainings
+        if isinstance(comparison := compared[training.name], Comparison)
+    }
+    starts = {name: rounding.find_rounding_start(measured[name]) for name in measured}
     copies: dict[str, list[Training]] = {}
     for training in trainings:
-        comparison = compared[training.name]
-        if isinstance(comparison, Comparison) and (
-            comparison.verdict == "diverged" or stand_ins.get(training.name) == training.name
-        ):
-            begin = rounding.find_rounding_start(comparison)
-            if begin is not None:
-                copies[training.name] = compared_trainings.make_perturbed_copies(training, begin)
+        name, begin = training.name, starts.get(training.name)
+        if begin is None or starts[stand_ins.get(name, name)] is None:
+            continue
+        if measured[name].verdict == "diverged" or stand_ins.get(name) == name:
+            copies[name] = compared_trainings.make_perturbed_copies(training, begin)
     if not copies:
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
@@ -284,8 +305,6 @@ def _compare_with_rounding_measured(
     old, new = traces
     comparisons: dict[str, Comparison | UncomparedTraining] = {}
     for name, perturbed in copies.items():
-        comparison = compared[name]
-        assert isinstance(comparison, Comparison)
         copied = [recorded[t.name] for t in perturbed if t.name in recorded]
         if len(copied) < len(perturbed):
             note_skipped_task(
@@ -293,7 +312,7 @@ def _compare_with_rounding_measured(
             )
             continue
         comparisons[name] = rounding.measure_rounding_of_comparison(
-            comparison, old[name], new[name], copied
+            measured[name], old[name], new[name], copied
         )
     return comparisons
 

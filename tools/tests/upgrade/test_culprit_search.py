@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -408,9 +409,20 @@ def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
     comparisons["elsewhere"] = replace(comparisons["elsewhere"], first=elsewhere)
     traces = {t.name: t.old for t in trainings}, {t.name: t.new for t in trainings}
     changed = {(FILE, "train"), (FILE, "step")}
-    assert diverging_groups.choose_representatives(comparisons, traces, changed) == {
-        "long": "short", "short": "short", "more": "more", "elsewhere": "elsewhere",
-    }  # fmt: skip
+    choose = partial(diverging_groups.choose_representatives, comparisons, traces, changed)
+    expected = {"long": "short", "short": "short", "more": "more", "elsewhere": "elsewhere"}
+    assert choose({}) == expected
+    # where nothing else differs, the function is the cause, wherever it first shows
+    alone = dict.fromkeys(("long", "short", "elsewhere"), (FILE, "train"))
+    assert choose(alone) == expected | {"elsewhere": "short"}
+    # an event of a generated training stands for a whole one
+    for side in traces:
+        side["short"].header["generated"] = True
+    assert choose(alone) == expected | dict.fromkeys(("long", "short", "elsewhere"), "elsewhere")
+    # a log that differs is not explained by a training that differs
+    logs = replace(comparisons["long"], first=replace(comparisons["long"].first, kind="logs"))
+    comparisons["long"] = logs
+    assert choose(alone)["long"] == "long"
 
 
 def test_files_with_the_same_other_content_are_one_group_and_times_are_none():
@@ -426,7 +438,7 @@ def test_files_with_the_same_other_content_are_one_group_and_times_are_none():
         comparisons[name] = traced(name, None, None, first=first).comparison
         for side, written in zip(traces, events, strict=True):
             side[name] = small_traces.trace(written)
-    assert diverging_groups.choose_representatives(comparisons, traces, ()) == {
+    assert diverging_groups.choose_representatives(comparisons, traces, (), {}) == {
         "a": "a", "b": "a", "c": "c", "d": "d",
     }  # fmt: skip
 

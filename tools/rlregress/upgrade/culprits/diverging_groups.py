@@ -14,22 +14,31 @@ def choose_representatives(
     diverging: Mapping[str, Comparison],
     traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     changed: Collection[tuple[str, str]],
+    sole_differences: Mapping[str, tuple[str, str]],
 ) -> dict[str, str]:
-    """Return training -> the shortest training with the same changed functions and divergence.
+    """Return training -> the shortest training with the same cause, or divergence.
+
+    Generated trainings are the last to represent others: each of their events is a training.
 
     Args:
         diverging: training -> its comparison.
         traces: of the old and of the new version, by training.
         changed: file and name of each function that differs.
+        sole_differences: training -> the only difference that it executes, if it is a function.
+            That is the cause, wherever the training diverges.
     """
+    new = traces[1]
     shortest: dict[object, str] = {}
     keys: dict[str, tuple[object, ...]] = {}
-    for name in sorted(diverging, key=lambda item: len(traces[1][item].events)):
+    for name in sorted(
+        diverging, key=lambda item: (bool(new[item].header.get("generated")), len(new[item].events))
+    ):
+        comparison = diverging[name]
         executed = {key for trace in traces for key in trace[name].called_functions}
-        keys[name] = (
-            frozenset(executed.intersection(changed)),
-            _describe_first_difference(diverging[name]),
-        )
+        place = _describe_first_difference(comparison)
+        if name in sole_differences and comparison.verdict == "diverged":
+            place = sole_differences[name], comparison.trains_the_same
+        keys[name] = (frozenset(executed.intersection(changed)), place)
         shortest.setdefault(keys[name], name)
     return {name: shortest[key] for name, key in keys.items()}
 
@@ -94,6 +103,6 @@ def name_representatives(
 
 
 _NOTE = (
-    "it executes the same changed functions as {}, and first differs in the same function or "
-    "content: that one was recorded again, and searched for the cause"
+    "it executes the same changed functions as {}, and no other change or first differs in the "
+    "same function or content: that one was recorded again, and searched for the cause"
 )
