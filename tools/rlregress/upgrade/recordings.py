@@ -93,11 +93,9 @@ def record_and_compare_trainings(
     without = {lost.name for lost in unsupported}
     on_both = [training for training in trainings if training.name not in same]
     sole_differences = {
-        name: keys[0]
+        name: key
         for name, trace in new.items()
-        if difference is not None
-        and len(keys := difference.select_executed_differences(trace)) == 1
-        and keys[0][1]
+        if difference is not None and (key := difference.find_sole_difference(trace))
     }
     compared = compare_trainings_of_both_versions(
         runtimes, on_both, (old, new), differing, options, sole_differences
@@ -129,7 +127,7 @@ def compare_trainings_of_both_versions(
     """Compare trainings that were recorded on both versions.
 
     Args:
-        sole_differences: training -> the function that is the only difference that it executes.
+        sole_differences: training -> the only changed piece of code that it executes.
     """
     old, new = traces
     once = {

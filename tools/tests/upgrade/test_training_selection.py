@@ -8,6 +8,7 @@ import io
 import sys
 import threading
 import time
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -504,15 +505,27 @@ def test_what_executes_nothing_that_differs_is_not_repeated(file, old, new, tmp_
 
 
 @pytest.mark.parametrize(
-    ("case", "expected"),
-    [("a message", ("pack/agent.py", "loud")), ("a constant", ("pack/constants.py", ""))],
+    ("case", "expected", "piece"),
+    [
+        ("a message", ("pack/agent.py", "loud"), "loud"),
+        ("a constant", ("pack/constants.py", ""), "<module>"),
+    ],
 )
-def test_what_differs_is_named_with_its_file(case, expected, tmp_path):
-    """A function that was called, or the file whose import differs."""
+def test_what_differs_is_named_with_its_file(case, expected, piece, tmp_path):
+    """A function that was called, or the file whose import differs; and the piece, if it is one."""
     # a mark of the byte order, and characters that end no line of Python
     with mock.patch.dict(FILES, {"agent.py": "\ufeff# \f \v \u2028\n" + BASE}):
         folders = _both(tmp_path, *DIFFERING[case])
-    assert _difference(*folders).select_executed_differences(_train(folders[1])[1]) == [expected]
+    difference, trace = _difference(*folders), _train(folders[1])[1]
+    assert difference.select_executed_differences(trace) == [expected]
+    assert difference.find_sole_difference(trace) == (expected[0], piece)
+    # who inspects the file has seen its differences, and no others
+    trace.header["functions"] = {}
+    trace.header["examined"] = [(expected[0], "")]
+    assert difference.find_sole_difference(trace) == (expected[0], piece)
+    second = {*difference.texts, (expected[0], "another")}
+    assert replace(difference, texts=frozenset(second)).find_sole_difference(trace) is None
+    assert replace(difference, because="torch").find_sole_difference(trace) is None
 
 
 def test_what_was_not_noted_counts_as_executed(tmp_path):

@@ -24,8 +24,8 @@ def choose_representatives(
         diverging: training -> its comparison.
         traces: of the old and of the new version, by training.
         changed: file and name of each function that differs.
-        sole_differences: training -> the only difference that it executes, if it is a function.
-            That is the cause, wherever the training diverges.
+        sole_differences: training -> the only changed piece of code that it executes: that is the
+            cause, wherever the training diverges.
     """
     new = traces[1]
     shortest: dict[object, str] = {}

@@ -69,6 +69,16 @@ class Difference:
         differing_files |= self._find_examined_files(header)
         return [*sorted(self.functions & called), *((file, "") for file in sorted(differing_files))]
 
+    def find_sole_difference(self, new: Trace) -> Key | None:
+        """Return the only changed piece that a training executed or inspected; None: not one."""
+        executed = self.select_executed_differences(new)
+        files = {file for file, name in executed if not name}
+        keys = {key for key in self.texts if key[0] in files}
+        if files - {file for file, _ in keys}:
+            return None
+        keys.update(key for key in executed if key[1])
+        return keys.pop() if len(keys) == 1 else None
+
     def _find_examined_files(self, header: Mapping[str, Any]) -> set[str]:
         """Return differing files that a training inspected, searched for or found in a folder."""
         examined = {(file, name) for file, name in header["examined"]}
