@@ -20,7 +20,7 @@ import numpy as np
 
 from rlregress.inside.events import has_readable_numbers, make_event_part, make_part_of_text
 from rlregress.inside.leaves import list_leaves
-from rlregress.inside.written_contents import is_time_name
+from rlregress.inside.written_contents import is_time
 from rlregress.probing.framework_errors import call_original
 
 #: recorded methods of vector environments; wrappers around them inherit these.
@@ -215,7 +215,7 @@ class RecordedMethods:
         if not (recorder.over or recorder.quiet):
             place = recorder.places.find_nearest_traced_place(3)
             for name, value in _list_logged_values(original, (owner, *arguments), options):
-                if not is_time_name(name):
+                if not is_time(name, value):
                     recorder.add_event(
                         "log", f"{label} {name}", {"value": _make_logged_part(value)}, place
                     )

@@ -5,6 +5,7 @@ Files are read in the process that wrote them: pickles run code when they are lo
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -40,8 +41,8 @@ COMPARED = {
 }
 #: differences that are ignored, for the list on that page.
 MASKED = (
-    "numbers named time, t, fps, sps, seconds, elapsed, wall, ETA or t_start, and the padding of a "
-    "text that shows one",
+    "numbers named time, t, fps, sps, seconds, elapsed, wall, ETA or t_start, fractions named "
+    "`time/...`, and the padding of a text that shows one",
     "durations such as `0.2 s`, dates, times of day, seconds since 1970",
     "temporary folders, the working directory, the folders of the packages, the host",
     "addresses, UUIDs, `pid 123`, numbers of lines of Python files",
@@ -97,9 +98,19 @@ TEMPORARY: list[str] = []
 Item = tuple[str, tuple[str, Any]]
 
 
-def is_time_name(name: str) -> bool:
-    """Return whether the last part of a name, such as ``time/fps``, names a time."""
-    return bool(_TIME.search(name.rpartition("/")[2]))
+def is_time(name: str, value: object) -> bool:
+    """Return whether a name, such as ``time/fps``, is that of a time, or of a fraction below one.
+
+    Whole numbers below ``time/`` are counts, such as SB3's ``time/iterations``.
+    """
+    first, _, last = name.rpartition("/")
+    if _TIME.search(last):
+        return True
+    if first.partition("/")[0] != "time":
+        return False
+    with contextlib.suppress(TypeError, ValueError, RuntimeError):
+        return float(value) % 1 != 0  # type: ignore[arg-type]
+    return False
 
 
 def mask_text(text: str) -> str:
@@ -108,7 +119,7 @@ def mask_text(text: str) -> str:
 
     def mask_time(match: Any) -> str:
         nonlocal shows_time
-        if not is_time_name(match.group(1).strip()):
+        if not is_time(match.group(1).strip(), match.group(3)):
             return str(match.group(0))
         shows_time = True
         return f"{match.group(1)}{match.group(2)}<time>"
@@ -242,7 +253,7 @@ def _list_items_of_table(text: str) -> Iterator[Item]:
             title = names[column] if column < len(names) else f"column {column + 1}"
             yield (
                 f"row {row}, {title}",
-                ("text", "<time>" if is_time_name(title) else mask_text(value)),
+                ("text", "<time>" if is_time(title, value) else mask_text(value)),
             )
         yield f"row {row}, columns", ("text", f"{len(rows)}{repr(cell.group(2))}")
         if not names:
@@ -279,7 +290,7 @@ def _list_items_of_settings(content: bytes) -> Iterator[Item]:
         if packed is not None:
             # pickled by this process
             value = pickle.loads(b64decode(packed))  # noqa: S301
-        yield from _list_items_of_value(name, "<time>" if is_time_name(name) else value)
+        yield from _list_items_of_value(name, "<time>" if is_time(name, value) else value)
 
 
 def _list_items_of_torch_file(content: bytes) -> Iterator[Item]:
@@ -290,7 +301,7 @@ def _list_items_of_torch_file(content: bytes) -> Iterator[Item]:
 
 def _list_items_of_value(name: str, value: Any) -> Iterator[Item]:
     for path, (kind, leaf) in leaves.list_leaves(value, name).items():
-        if is_time_name((re.findall(r"[\w/ -]+", path) or [""])[-1]):
+        if is_time((re.findall(r"[\w/ -]+", path) or [""])[-1], leaf):
             yield path, (kind, "<time>")
         elif isinstance(leaf, np.ndarray) and leaf.ndim == 0:
             yield path, ("text", f"{kind} {leaf.item()!r}")
@@ -322,12 +333,13 @@ def _list_items_of_summary(
     name = f"{tag}, step {step}"
     counts[name] = counts.get(name, 0) + 1
     name += f" (again, {counts[name]})" if counts[name] > 1 else ""
-    if is_time_name(tag):
+    scalars = [np.frombuffer(value, "<f4")[0:1] for number, value in fields if number == 2]
+    if is_time(tag, scalars[0][0] if scalars else None):
         return
+    for scalar in scalars:
+        yield name, ("float32", scalar)
     for number, value in fields:
-        if number == 2:
-            yield name, ("float32", np.frombuffer(value, "<f4")[0:1])
-        elif number > 2:
+        if number > 2:
             data = value if isinstance(value, bytes) else str(value).encode()
             digest = hashlib.blake2b(data, digest_size=8).hexdigest()
             yield f"{name}, field {number}", ("bytes", digest)

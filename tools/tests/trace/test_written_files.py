@@ -248,6 +248,8 @@ def packed(save, entries):
         # numbers of other names, blanks where no time is shown, and names of folders
         ("|    loss        | 1.5 |", "|    loss        | 1.6 |", False),
         ('{"time/total_timesteps": 64}', '{"time/total_timesteps": 65}', False),
+        ("time/hook/update: 0.0021", "time/hook/update: 1.3e-3", True),
+        ("weights/hook/update: 0.0021", "weights/hook/update: 0.0022", False),
         ("a  b", "a b", False),
         ("/data/run1/x", "/data/run2/x", False),
         ("learning_starts: 100", "learning_starts: 10", False),
@@ -313,11 +315,14 @@ def test_events_of_tensorboard_are_compared_by_name_and_step(tmp_path):
     with tensorboard.SummaryWriter(str(tmp_path)) as writer:
         writer.add_scalar("loss", 0.5, 3)
         writer.add_scalar("time/fps", 77.0, 3)
+        writer.add_scalar("time/hook/update", 0.0021, 3)
+        writer.add_scalar("time/iterations", 7, 3)
         writer.add_text("note", "some words", 4)
     (path,) = tmp_path.iterdir()
     leaves = items(path.name, path.read_bytes())
     assert leaves["loss, step 3"][1].tolist() == [0.5]
-    assert not any("fps" in name for name in leaves)
+    assert not any("fps" in name or "update" in name for name in leaves)
+    assert leaves["time/iterations, step 3"][1].tolist() == [7]
     assert any(name.startswith("note/text_summary, step 4") for name in leaves)
 
 
