@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rlregress.catalogue.registry import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import loops
+from rlregress.formulas import action_transforms, loops
 
 LOOP = """The framework's own training loop, with small networks, on an environment of one action
     dimension whose episodes do not terminate within the run; settings that are not named stay at
@@ -175,4 +177,44 @@ def make_vectorisation_detail(id: str, sources: tuple[str, ...]) -> Detail:
         },
         consequence="""The same number of timesteps collects n times as much data in one
         implementation as in the other, and n times fewer updates fall on each transition.""",
+    )
+
+
+def make_replay_action_detail(
+    id: str, description: str, sources: tuple[str, ...], inputs: Inputs, consequence: str
+) -> Detail:
+    """Build the detail: whether stored actions are scaled.
+
+    Args:
+        inputs: ``low``, ``high`` and ``pre_tanh``, and others that measurements need.
+    """
+
+    def compute_executed_action(inputs: Inputs) -> Any:
+        return action_transforms.squash_and_unscale(
+            inputs["pre_tanh"], inputs["low"], inputs["high"]
+        )
+
+    return make_detail(
+        id,
+        "Does the replay buffer hold actions scaled to [-1, 1] or in the environment's units?",
+        description,
+        sources,
+        inputs,
+        {
+            "scaled": (
+                "stored in [-1, 1]",
+                lambda i: [compute_executed_action(i), np.tanh(i["pre_tanh"])],
+            ),
+            "environment": ("stored as executed", lambda i: [compute_executed_action(i)] * 2),
+            "pre_tanh": (
+                "stored before the tanh",
+                lambda i: [compute_executed_action(i), i["pre_tanh"]],
+            ),
+            "never_unscaled": (
+                "the environment receives the tanh itself",
+                lambda i: [np.tanh(i["pre_tanh"])] * 2,
+            ),
+        },
+        tolerance=1e-4,
+        consequence=consequence,
     )

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlregress.catalogue import critics, sac_policy
+from rlregress.catalogue import critics, off_policy, sac_policy
 from rlregress.catalogue.registry import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import action_transforms, sac
+from rlregress.formulas import sac
 
 _POLICY = """The policy reports log-probability ``log_prob`` for every action that it samples, in
     every state (replace its sampling by a constant action 0 with that log-probability); the
@@ -151,14 +151,8 @@ def _make_actor_loss_detail() -> Detail:
 
 
 def _make_replay_action_detail() -> Detail:
-    def compute_executed_action(inputs: Inputs) -> np.ndarray:
-        return action_transforms.squash_and_unscale(
-            inputs["pre_tanh"], inputs["low"], inputs["high"]
-        )
-
-    return make_detail(
+    return off_policy.make_replay_action_detail(
         "sac.replay.action",
-        "Does the replay buffer hold actions scaled to [-1, 1] or in the environment's units?",
         """The environment has one action dimension with bounds [``low``, ``high``]. The policy's
         pre-tanh mean is ``pre_tanh`` in every state and its standard deviation is negligible
         (below 1e-5), or its draw is made 0. One step of the framework's own collection, past any
@@ -166,26 +160,7 @@ def _make_replay_action_detail() -> Detail:
         Observed, [2]: the action that the environment received, the action in the buffer.""",
         ("thesis, Box 5", "thesis, section 5.3, Action selection"),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5},
-        {
-            "scaled": (
-                "stored in [-1, 1]",
-                lambda i: [compute_executed_action(i), np.tanh(i["pre_tanh"])],
-            ),
-            "environment": (
-                "stored as executed",
-                lambda i: [compute_executed_action(i), compute_executed_action(i)],
-            ),
-            "pre_tanh": (
-                "stored before the tanh",
-                lambda i: [compute_executed_action(i), i["pre_tanh"]],
-            ),
-            "never_unscaled": (
-                "the environment receives the tanh itself",
-                lambda i: [np.tanh(i["pre_tanh"])] * 2,
-            ),
-        },
-        tolerance=1e-4,
-        consequence="""Critics see other units: stored transitions and weights cannot be exchanged,
+        """Critics see other units: stored transitions and weights cannot be exchanged,
         and wide action ranges enter unscaled.""",
     )
 

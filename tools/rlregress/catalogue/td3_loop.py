@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
 
 from rlregress.catalogue import off_policy, off_policy_agent
-from rlregress.catalogue.registry import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import action_transforms
+from rlregress.catalogue.registry import Detail, Formula, make_detail
 from rlregress.measurements.spread import SILENT
 
 _DELAY = "thesis, section 5.2, Update delay"
@@ -18,40 +14,15 @@ _MODEL = "thesis, section 5.2, Model definition"
 
 
 def _make_replay_action_detail() -> Detail:
-    def compute_executed_action(inputs: Inputs) -> Any:
-        return action_transforms.squash_and_unscale(
-            inputs["pre_tanh"], inputs["low"], inputs["high"]
-        )
-
-    return make_detail(
+    return off_policy.make_replay_action_detail(
         "td3.replay.action",
-        "Does the replay buffer hold actions scaled to [-1, 1] or in the environment's units?",
         """The environment has one action dimension with bounds [``low``, ``high``]. The last layer
         of the policy outputs ``pre_tanh`` in every state; exploration noise is set to zero. One
         step of the framework's own collection, past any random warm-up. Observed, [2]: the action
         that the environment received, the action in the buffer.""",
         ("thesis, Box 4", _ACTION),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5, "batch_size": 5},
-        {
-            "scaled": (
-                "stored in [-1, 1]",
-                lambda i: [compute_executed_action(i), np.tanh(i["pre_tanh"])],
-            ),
-            "environment": (
-                "stored as executed",
-                lambda i: [compute_executed_action(i), compute_executed_action(i)],
-            ),
-            "pre_tanh": (
-                "stored before the tanh",
-                lambda i: [compute_executed_action(i), i["pre_tanh"]],
-            ),
-            "never_unscaled": (
-                "the environment receives the tanh itself",
-                lambda i: [np.tanh(i["pre_tanh"])] * 2,
-            ),
-        },
-        tolerance=1e-4,
-        consequence="""Q networks that see actions in wide units have a steeper surface: the same
+        """Q networks that see actions in wide units have a steeper surface: the same
         noise and learning rate then mean something else per environment.""",
     )
 
