@@ -65,7 +65,7 @@ class Driver:
         return values, policy
 
     def count_q_networks_and_targets(self) -> tuple[int, int]:
-        """Return the number of Q networks in the optimiser, and of others of their class."""
+        """Return the numbers of Q networks that the optimiser trains, and of their target networks."""
         counts: list[tuple[int, int]] = []
 
         def count_networks_of_optimiser(_: int) -> None:
