@@ -151,7 +151,7 @@ class Adapter:
         return self
 
     def _make_kind(self, kind: type[K], **arguments: Any) -> K:
-        """Return a ``Kind``, such as ``Train``, with the functions of the adapter's module ``train``.
+        """Return a ``Kind``, such as ``Train``, with the functions of the module ``train``.
 
         Args:
             arguments: further arguments of each function.

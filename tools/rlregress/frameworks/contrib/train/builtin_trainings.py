@@ -146,7 +146,7 @@ def _make_training(
     own: Callable[[Any], Any] = lambda environment: environment,
     around: Sequence[Any] = (),
 ) -> TraceTraining:
-    """Return a training of two environments.
+    """Return a training in two environments, after which the agent is loaded, evaluated and so on.
 
     Args:
         title: of the algorithm's class.
