@@ -126,7 +126,7 @@ def read_nightly_runs(
 
 
 def summarize_nightly_runs(nights: Sequence[NightlyRun], left_out: Sequence[str] = ()) -> Trend:
-    """Summarize many nights.
+    """Summarize how the results of many nightly runs developed.
 
     Args:
         nights: in the order of their dates.

@@ -142,7 +142,7 @@ def _add_types_to_part(numbers: Part, types: str) -> Part:
 
 
 def _make_untyped_part(value: Any) -> Part:
-    """Return a part without text and types."""
+    """Return a part with the digest and numbers of a value, without text and types."""
     if isinstance(value, dict):
         return _join_event_parts([_make_untyped_part(value[key]) for key in sorted(value, key=str)])
     if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:

@@ -504,7 +504,7 @@ class Call:
 def list_outside_leaves(
     modules: Sequence[types.ModuleType], around: Mapping[str, Any]
 ) -> LeavesByPath:
-    """Return the leaves of all variables of modules, of classes, and around the function."""
+    """Return the leaves of all variables of modules and their classes, and of ``around``."""
     names = {module.__name__ for module in modules}
     owners: list[tuple[str, Any]] = [(module.__name__, module) for module in modules]
     owners += [(f"{owner}.{kind.__qualname__}", kind) for owner, module in owners

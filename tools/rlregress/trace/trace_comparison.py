@@ -227,7 +227,7 @@ class _Walk:
         return gap < GROWN and gap <= JUMP * self.worst
 
     def _note_types(self, old: Event, new: Event, before: tuple[Event, ...]) -> None:
-        """Note the first name with a differing type, or else the first name that differs."""
+        """Note the first value whose type differs, or else the first that has another name."""
         if self.interface is not None and self.interface.changes_type:
             return
         for part in _list_retyped_parts(old, new):
@@ -504,7 +504,7 @@ def _drop_unsteady_parts(
 def _judge_incidental_events(
     comparison: Comparison, event_kind: str, old: Sequence[Event], new: Sequence[Event]
 ) -> Comparison:
-    """Return the comparison with the differences of incidental events of one kind."""
+    """Add to a comparison the differences of one kind of incidental events, such as logs."""
     # they are results of the training: they round where it does
     limit = CLOSE if comparison.verdict == "equal" else GROWN
     first = rounded = None
@@ -570,7 +570,7 @@ def _compare_incidental_events(
 
 
 def _measure_growth_of_losses(old: Sequence[Event], new: Sequence[Event]) -> tuple[Growth, ...]:
-    """Return the differences of each loss, by its function and the optimiser that steps next."""
+    """Return how the relative difference of each loss grows, by its function and optimiser."""
     old_losses, new_losses = _group_losses(old), _group_losses(new)
     return tuple(
         Growth(

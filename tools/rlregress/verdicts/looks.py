@@ -52,7 +52,7 @@ class Looks:
         )
 
     def combine_p_values_of_looks(self, p_values: Sequence[float] | FloatArray) -> FloatArray:
-        """Return min_k p_k / w_k of the p-values of the looks so far [k, ...]; float64 [...]."""
+        """Combine p-values of looks so far [k, ...] to the least p / weight, at most 1 [...]."""
         values = np.asarray(p_values, dtype=np.float64)
         # the weights lie along the first axis, that of the looks
         weights = np.array(self.weights[: len(values)]).reshape(-1, *[1] * (values.ndim - 1))

@@ -140,9 +140,9 @@ def list_public_changes(old: Path, new: Path) -> list[PublicChange]:
 
 
 def _count_most_branches(old: Package, new: Package) -> int:
-    """Return the highest number of branches that the source alone does not decide between.
+    """Return the most branches of an ``if`` or ``try`` that only running the code can decide.
 
-    The branches are those of an ``if`` or ``try`` in a file that differs; 1 if there is none.
+    Only files that differ between the versions count; 1 if they have none.
     """
     counts = [
         count
@@ -768,9 +768,9 @@ def _identify_base(base: str, owner: griffe.Class) -> str:
 
 
 def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
-    """Return two lists of base classes from other packages, which may bring attributes.
+    """Return the base classes from other packages: names of unknown ones, and known classes.
 
-    The first has names of unknown classes; the second has classes of builtins or ``enum``.
+    The known ones are those of builtins and ``enum``. All may bring attributes.
     """
     names = {
         base for ancestor in _list_class_and_bases(owner) for base in _list_base_names(ancestor)
