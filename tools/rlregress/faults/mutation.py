@@ -32,7 +32,7 @@ _REPORTING_NAMES = (
 
 @dataclass(frozen=True)
 class Edit:
-    """A replacement of some bytes of one line.
+    """A mutation: it replaces some bytes of one line.
 
     Attributes:
         line: from 1.
@@ -55,7 +55,7 @@ def _list_functions(source: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]
 
 @lru_cache(maxsize=256)
 def list_edits_of_file(content: str) -> tuple[tuple[str, Edit], ...]:
-    """Return all edits of a file in the order of lines, each with its function's qualified name.
+    """Return all mutations of a file by line, each with the qualified name of its function.
 
     An edit in a nested function belongs to the inner one.
     """
@@ -179,7 +179,7 @@ def _are_on_one_line(*nodes: ast.AST) -> bool:
 def _replace_operator(
     first: ast.expr, second: ast.expr, words: tuple[str, str], operator: str, rows: Sequence[bytes]
 ) -> Iterator[Edit]:
-    """Replace the word or symbol between two operands."""
+    """Yield the edit that replaces the word or symbol between two operands."""
     if first.end_lineno != second.lineno or first.end_col_offset is None:
         return
     segment = rows[second.lineno - 1][first.end_col_offset : second.col_offset]
@@ -198,7 +198,7 @@ def _get_source_of_node(node: ast.AST, rows: Sequence[bytes]) -> str:
 def _replace_by_operand(
     node: ast.expr, operand: ast.expr, rows: Sequence[bytes], operator: str
 ) -> Iterator[Edit]:
-    """Replace an expression by one of its operands."""
+    """Yield the edit that replaces an expression by one of its operands."""
     if _are_on_one_line(node, operand):
         text = f"({_get_source_of_node(operand, rows)})"
         yield Edit(node.lineno, node.col_offset, node.end_col_offset or 0, text, operator)
@@ -218,7 +218,7 @@ def _change_constant(node: ast.Constant) -> Iterator[Edit]:
 
 
 def _change_call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[Edit]:
-    """Swap minimum and maximum, and arguments that follow each other."""
+    """Yield edits that exchange minimum and maximum, or two arguments that follow each other."""
     name = node.func
     last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
     if last in _EXTREMES and name.end_col_offset is not None:
@@ -240,7 +240,7 @@ def _change_call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[Edit]:
 
 
 def _drop_statement(node: ast.AugAssign | ast.Assign | ast.Expr) -> Iterator[Edit]:
-    """Drop a statement, but no assignment to a local variable: its later use would fail."""
+    """Yield the edit that drops a statement; none for an assignment to a local variable."""
     if not _are_on_one_line(node):
         return
     kinds = (ast.Attribute, ast.Subscript)

@@ -34,7 +34,7 @@ _SUITE = str(Path(rlregress.__file__).parent)
 
 @dataclass(frozen=True)
 class Names:
-    """Functions of an adapter that find the names of a subject in the installed version.
+    """Functions that find a subject's class or keyword in the installed version.
 
     Attributes:
         library: module and name -> class or function; Unsupported where there is none.
@@ -340,7 +340,7 @@ def _says_version_lacks_name(error: Exception) -> bool:
 
 
 def split_answer_into_items(result: Any) -> Mapping[str, Any]:
-    """Return the items of a result by name; a result without items is its only one, named ""."""
+    """Return the items of a result by name; a result of another type is one item named ""."""
     return result if isinstance(result, Items) else {"": result}
 
 
