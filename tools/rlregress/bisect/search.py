@@ -598,7 +598,7 @@ def _find_merged_branch(
 def _make_result_from_both_ends(
     search: Search, old: str, new: str, first_version: Candidate, last_version: Candidate
 ) -> BisectResult:
-    """Return the result after checking both ends."""
+    """Return a search's result so far: the values of both end versions, and no step yet."""
     return BisectResult(
         symptom=search.symptom.title,
         ends=(old, new),

@@ -179,7 +179,7 @@ def replace_failed_runs(
 def build_band_samples(
     returns: Mapping[Cell, Sequence[float]], bands: Mapping[Cell, Band], table: str
 ) -> dict[str, BandSample]:
-    """Return the runs with the published bands of their cells, by cell id.
+    """Return cell id -> the returns of its runs with its published band.
 
     Args:
         returns: final returns of each cell, nan for failed runs (``replace_failed_runs``).

@@ -153,7 +153,7 @@ class NightlyRun:
             raise ValueError(f"a run of machine {max(places)}, of {len(self.machines)} in all")
 
     def list_reproduced_cells(self) -> set[str]:
-        """Return the cells that a replay reproduced, and the groups of which it reproduced each."""
+        """Return the cells that replays reproduced, and groups whose cells were all reproduced."""
         cells = {name for name, replay in self.replays.items() if replay.state == REPRODUCED}
         judged_groups = {cell.group for cell in self.cells.values()}
         judged_groups |= {

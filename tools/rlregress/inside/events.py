@@ -322,7 +322,7 @@ def list_given_and_real_path(file: str) -> tuple[str, str]:
 
 
 class Places:
-    """Finds the nearest frame of the traced code.
+    """The folders and files of the traced code; finds the nearest stack frame in them.
 
     Args:
         roots: folders or files of the traced code; a file's frames are named by its base name.

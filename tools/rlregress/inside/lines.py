@@ -132,7 +132,7 @@ class Lines:
         return {file: sorted(names) for file, names in by_file.items()}
 
     def list_tested_branches(self) -> dict[str, list[tuple[int, bool, bool, str]]]:
-        """Return file below its root -> tests: line, whether each held and failed, and its text."""
+        """Return file below its root -> conditions: line, if it was true, if it was false, text."""
         by_file: dict[str, list[tuple[int, bool, bool, str]]] = {}
         for file, function, set_marks in self._list_executed_functions(self._within):
             for test in function.tests:

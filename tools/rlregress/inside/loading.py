@@ -92,7 +92,7 @@ class _NameNotingFinder:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        """Note the name and find nothing: a later finder finds the module."""
+        """Note the name of the module and find nothing: a later finder finds the module."""
         _sought.add(name)
 
 
@@ -316,7 +316,7 @@ def list_process_start_events(places: Places) -> list[str]:
 
 
 def list_loaded_files(places: Places) -> dict[str, list[Any]]:
-    """Return everything that is loaded by now; traced files are named below their roots.
+    """Return the modules and files loaded or read so far; traced files are named below roots.
 
     ``imported``: modules and executed scripts; ``opened``: files that were read and are not
     Python; ``distributions_imported``: top-level modules beside the standard library and this

@@ -37,7 +37,7 @@ def format_percent(share: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """One number of a run.
+    """One kind of number by which runs are judged, such as their returns.
 
     Attributes:
         name: suffix of the name of a cell.

@@ -19,7 +19,7 @@ def build_job(
     packages: Sequence[str],
     steps: int,
 ) -> dict[str, Any]:
-    """Return the job of a command line.
+    """Return a recorder's job (what to train and trace) from the options of a command.
 
     Raises:
         UserError: neither or both of a script and a framework; a script or an algorithm that does

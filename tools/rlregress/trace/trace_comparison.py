@@ -254,7 +254,7 @@ class _Walk:
         self.i, self.j = self.i + 1, self.j + 1
 
     def _skip_events_of_one_version(self, may_skip_both: bool) -> bool:
-        """Skip events of one version if both versions agree afterwards."""
+        """Skip events of one version if both agree afterwards; return whether any were skipped."""
         limit = GROWN if self.rounding is not None else 0.0
         resumed = find_next_matching_events(
             self.old, self.new, self.i, self.j, limit, may_skip_both
