@@ -69,7 +69,7 @@ class PrintedName:
 
 
 class _Row(TypedDict):
-    """A row as printed; each further key is the name of a framework."""
+    """A row of a table of the thesis; each further key is the name of a framework."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 

@@ -189,7 +189,7 @@ class Implementation:
             raise AssertionError(self._format_report(judgement, documented))
 
     def assert_documented(self, judgement: Judgement, /, **variants: Any) -> None:
-        """Assert that the answer has the numbers of the documented variant and of no other.
+        """Assert that a probe's result has the numbers of the documented variant and of no other.
 
         Args:
             judgement: result of ``probe``.

@@ -164,7 +164,7 @@ def label_value(value: Any) -> str:
 
 
 def label_partial(value: partial[Any]) -> str:
-    """Return the name and the arguments of a partial."""
+    """Return the name and the arguments of a partial as text."""
     return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
 
 
