@@ -175,7 +175,7 @@ class _KindLoader:
     def _note_items_of_loaded_file(
         self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]
     ) -> None:
-        """Note the items of a loaded file, and its items after it was saved and loaded again."""
+        """Note items of a loaded file and its use; with ``again`` also after reloading a copy."""
         rows.extend(self._list_rows_of_items(kind.state(loaded)))
         if not again:
             rows.extend(self._list_rows_of_items(kind.go_on(loaded)))

@@ -372,7 +372,7 @@ def judge_entries_of_upgrade(
 
 
 def mark_accepted_entries(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]:
-    """Return the entries; those whose key was reviewed are accepted.
+    """Return the entries, with those marked as accepted that a user has reviewed.
 
     Args:
         reviewed: key of an entry -> why it is accepted.

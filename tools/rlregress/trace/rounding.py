@@ -48,7 +48,7 @@ def find_rounding_start(comparison: Comparison) -> int | None:
 def measure_rounding_of_comparison(
     comparison: Comparison, old: Trace, new: Trace, copies: Sequence[Trace]
 ) -> Comparison:
-    """Return a comparison of two traces with rounding measured.
+    """Return the comparison, judged anew by how far perturbed copies deviate from the old trace.
 
     Args:
         comparison: the comparison without this measurement.

@@ -17,7 +17,7 @@ from rlregress.verdicts.looks import Looks
 
 
 def are_returns_at_ceiling(returns: ArrayLike) -> bool:
-    """Return whether at least half of the returns [m], and two, equal the largest one exactly."""
+    """Return whether at least half of the returns [m], and at least two, equal the largest one."""
     values = np.asarray(returns, dtype=np.float64)
     # exact equality: only a bounded return repeats to the last bit
     ties = int(np.count_nonzero(values == values.max()))

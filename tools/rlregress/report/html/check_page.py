@@ -225,7 +225,7 @@ def _describe_changes_of_framework(result: CheckResult, outcome: FrameworkOutcom
 
 
 def _describe_failures_by_reason(failures: Iterable[Mapping[str, Any]], verb: str) -> Iterator[str]:
-    """Describe failures, those for the same reason in one sentence.
+    """Describe failed tests, those with the same reason in one sentence.
 
     Args:
         verb: the outcome of each test, such as "failed".
