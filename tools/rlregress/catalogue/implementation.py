@@ -145,7 +145,7 @@ class Implementation:
     def _check_changed_inputs_are_read(
         self, changed: Sequence[str], read_names: set[str], reader: str
     ) -> None:
-        """Raise UserError if a changed input is not read: the test would not check its claim."""
+        """Raise UserError if the probe or the formulas ignore an input that a test changed."""
         for name in changed:
             if name not in read_names:
                 raise UserError(

@@ -25,7 +25,7 @@ _UNCLIPPED = 1e3
 
 
 def select_entropy_settings(inputs: Inputs) -> dict[str, Any]:
-    """Return the settings of the entropy term; None for an agent without."""
+    """Return log-probability and temperature of the inputs; None where an agent has no entropy."""
     return {name: inputs.get(name) for name in ("log_prob", "temperature")}
 
 

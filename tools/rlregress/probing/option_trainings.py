@@ -107,7 +107,7 @@ class OptionTrainings:
     packages: Sequence[str]
 
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Any:
-        """Yield trainings by name; run each before the next is requested."""
+        """Yield (name, training) pairs; the caller runs each before it requests the next."""
         captured = CapturedOptions(self.packages)
         for name, training in self.trainings.items():
             train = partial(_train_seeded, training, make_env, seed)

@@ -55,7 +55,7 @@ class Items(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Kit:
-    """Arguments that go together, and the inputs that suit them.
+    """Required arguments of a class or function, and the inputs that suit them.
 
     Attributes:
         arguments: makes the required arguments by name.
