@@ -247,7 +247,7 @@ class Script:
         places = [Anchor(self, quantity, *where) for where in self._shaped[shape]]
         if not places:
             raise AnchorLost(
-                f"{self}: {quantity}: no statement is {shape_in_words}; {self._state_if_known()}",
+                f"{self}: {quantity}: no statement is {shape_in_words}; {self._explain_fault()}",
                 self.known,
             )
         if which in ("outermost", "innermost"):
@@ -276,7 +276,7 @@ class Script:
 
     # -- reports -----------------------------------------------------------------------------
 
-    def _state_if_known(self) -> str:
+    def _explain_fault(self) -> str:
         if self.known:
             return "the suite was written for this file, so this is a fault of the suite"
         return "the suite does not know this version of the file"
@@ -295,7 +295,7 @@ class Script:
         bound = bool(set(candidates) & set(names))
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
         return AnchorLost(
-            f"{self}: {quantity}: {why}; {nearest}; {self._state_if_known()}",
+            f"{self}: {quantity}: {why}; {nearest}; {self._explain_fault()}",
             self.known,
         )
 
@@ -305,7 +305,7 @@ class Script:
         lines = ", ".join(str(place.line) for place in places)
         return AnchorAmbiguous(
             f"{self}: {quantity}: there are several {problem} (lines {lines}); "
-            f"{self._state_if_known()}",
+            f"{self._explain_fault()}",
             self.known,
         )
 

@@ -75,7 +75,7 @@ class Layers(NamedTuple):
 
 
 class _Network(Model):
-    """Layers; in a policy that has to stay within the bounds of actions, a tanh follows them."""
+    """A model of linear layers; in a policy with bounded actions, a tanh follows them."""
 
     def __init__(self, inputs: int, outputs: int, layers: Layers, spaces: Any) -> None:
         Model.__init__(self, **spaces, device="cpu")

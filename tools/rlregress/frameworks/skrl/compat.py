@@ -143,7 +143,7 @@ def record_transition(
 
 
 def make_gaussian_result(mean: Any, log_std: Any, states: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the results of ``compute`` of a Gaussian model.
+    """Return mean, log deviation and states as a model's ``compute`` has to return them.
 
     Args:
         states: further outputs, such as the states of its memory.
@@ -193,7 +193,7 @@ def read_setting(algorithm_agent: Any, name: str) -> Any:
 
 
 def name_setting_in_version(algorithm: str, name: str, rate_number: int = 0) -> str:
-    """Return a setting's name in this version; ``rate_number`` counts learning rates."""
+    """Return a setting's name in this version; ``rate_number``: index among learning rates."""
     if not FIRST:
         return name
     if name == "learning_rate":

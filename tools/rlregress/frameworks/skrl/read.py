@@ -84,7 +84,7 @@ def _read_defaults_of_algorithm(algorithm: str) -> dict[str, Any]:
 def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return hyperparameters of an agent that is made with a set, as a training makes it."""
+    """Return the hyperparameters that an agent made with these has, as a training makes it."""
     training = _make_small_training(
         algorithm, **make_arguments_of_hyperparameters(algorithm, hyperparameters)
     )

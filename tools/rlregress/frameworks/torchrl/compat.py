@@ -183,7 +183,7 @@ def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str
 
 
 def find_value_estimator(trainer: Any) -> Any:
-    """Return the estimator that a ``PPOTrainer`` has made."""
+    """Return the estimator of advantages that a ``PPOTrainer`` has made."""
     registered = trainer._modules.get("value_estimator")
     if registered is not None:
         return registered.value_estimator

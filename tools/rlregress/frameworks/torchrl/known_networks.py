@@ -32,7 +32,7 @@ class Constant(nn.Module):
 
 
 class PinnedQNetwork(Constant):
-    """A Q network that outputs its number where a loss has to evaluate it.
+    """A Q network that outputs ``number`` for the inputs at which a loss has to evaluate it.
 
     It outputs other numbers for other inputs. The right input is the observation 0 with the action
     0.5, as ``make_equal_transitions`` has them, and the next observation 1 with the action 0.

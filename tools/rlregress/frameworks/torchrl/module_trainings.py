@@ -95,7 +95,7 @@ def _sample_ensemble(make_env: Callable[..., Any], seed: int, **options: Any) ->
 def _follow_schedule(
     make_env: Callable[..., Any], seed: int, kind: str, start: float = 0.5, **options: Any
 ) -> dict[str, Any]:
-    """Follow a schedule, and continue with another one that loads its state."""
+    """Step a schedule of a buffer's setting, then another schedule that loads its state."""
     del make_env, seed
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(4), batch_size=2)
     schedule = find_in_library("torchrl.data.replay_buffers.scheduler", kind)

@@ -34,7 +34,7 @@ def _make_outputs_depend_on_memory(agent: Any) -> None:
 
 
 class _DictionaryObservations(gymnasium.ObservationWrapper):
-    """A wrapper with dictionaries as observations; another class of rollout buffers stores these."""
+    """A wrapper with dictionaries as observations; another class of rollout buffers stores them."""
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

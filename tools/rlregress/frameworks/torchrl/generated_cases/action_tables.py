@@ -97,7 +97,7 @@ def _make_distribution_and_leaves(
 
 
 def _call_distribution_methods(distribution_class: Any, parameters: dict[str, Any]) -> Any:
-    """Return attributes, draws and scores with gradients, and updated parameters."""
+    """Return a distribution's attributes, and its samples and log-probabilities with gradients."""
     distribution, leaves = _make_distribution_and_leaves(distribution_class, parameters)
     outputs: dict[str, Any] = {
         n: call_or_return_error(partial(getattr, distribution, n))
@@ -247,7 +247,7 @@ def _make_composite_distribution(nested: bool = False, wide: bool = False, dims:
 
 
 def _call_helper_with_heads(helper: Any, distribution: Any) -> Any:
-    """Call a helper with a distribution, with and without sums over its heads."""
+    """Return a helper's results with log-probabilities of heads summed, and kept apart."""
     summed = find_in_library("tensordict.nn", "set_composite_lp_aggregate")
     outputs: dict[str, Any] = {}
     for total in (True, False):
