@@ -69,18 +69,18 @@ class Sliced(Mapping[str, Any]):
         return len(self._namespace)
 
     def get_first_bound(self, *candidates: str) -> Any:
-        """Return the value of the first of the names that is bound."""
+        """Return the value of the first of ``candidates`` that is bound."""
         for name in candidates:
             if name in self._namespace:
                 return self._namespace[name]
         raise self.place.script.make_anchor_lost_error(self.place.quantity, *candidates)
 
     def get_number(self, *candidates: str) -> float:
-        """Return the value as a float, from a tensor or array of one element."""
+        """Return the first bound value of ``candidates``, of one element, as a float."""
         return float(self.get_vector(*candidates).reshape(()))
 
     def get_vector(self, *candidates: str) -> np.ndarray:
-        """Return the value as a copied float64 array."""
+        """Return the first bound value of ``candidates`` as a copied float64 array."""
         value = self.get_first_bound(*candidates)
         if hasattr(value, "detach"):
             value = value.detach().cpu().numpy()

@@ -169,7 +169,7 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
 
 
 class Training:
-    """An agent in its environments.
+    """An agent with its models, memory and environments, ready to be trained.
 
     Args:
         algorithm: its name in lower case, such as "sac".

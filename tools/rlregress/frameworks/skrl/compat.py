@@ -118,7 +118,7 @@ def make_epsilon_schedule(first: float, last: float, steps: float) -> Callable[[
 
 
 def act_on_observations(algorithm_agent: Any, observations: Any) -> tuple[Any, ...]:
-    """Return the result of an agent for observations; the actions are first."""
+    """Return the result of an agent's ``act`` for observations; its first item are the actions."""
     if FIRST:
         return algorithm_agent.act(observations, timestep=0, timesteps=1)
     return algorithm_agent.act(observations, None, timestep=0, timesteps=1)

@@ -45,7 +45,7 @@ _BOUND = np.ones(2)
 
 
 def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
-    """Return (algorithm, scope) -> hyperparameter -> setting of the agent.
+    """Return (algorithm, scope) -> hyperparameter -> name of the agent's setting.
 
     Raises:
         Unprobed: the agent has no such setting.

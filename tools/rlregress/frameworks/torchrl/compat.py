@@ -94,7 +94,7 @@ def find_in_library(module: str, *names: str) -> Any:
 
 
 def call_with_newest_keywords(called: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Call a class or a function with keywords of the newest version."""
+    """Call ``called`` with keywords of the newest version, renamed for the installed one."""
     return called(*arguments, **rename_options_for_version(called, **keywords))
 
 

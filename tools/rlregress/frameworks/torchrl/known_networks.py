@@ -53,7 +53,7 @@ class PinnedQNetwork(Constant):
 
 
 class FixedLocScale(nn.Module):
-    """Constant location and scale: two outputs of [..., n]."""
+    """A network with constant location and scale as outputs, [..., n] each."""
 
     def __init__(
         self, loc: Sequence[float], scale: Sequence[float], dtype: torch.dtype = torch.float64
@@ -69,7 +69,7 @@ class FixedLocScale(nn.Module):
 
 
 class ReportedLogProb(torch.distributions.Distribution):
-    """Every sample is the action 0; its log-probability is the parameter ``reported`` [..., 1]."""
+    """A distribution whose samples are the action 0, with log-probability ``reported`` [..., 1]."""
 
     arg_constraints: dict = {}
     has_rsample = True

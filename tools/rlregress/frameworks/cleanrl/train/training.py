@@ -328,7 +328,7 @@ def _make_hook_calling_on_checkpoint(request: TrainingRequest) -> Callable[[Scri
 
 
 def _invert_deviation_by_tanh(deviation: torch.Tensor) -> torch.Tensor:
-    """Return the output for which SAC's actor, whose tanh bounds it, has this deviation."""
+    """Return the network output for which SAC's actor, through a tanh, has this deviation."""
     return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
 
 

@@ -433,7 +433,7 @@ def has_several_environments(script: Script) -> bool:
 
 
 def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
-    """Make the policy sample the action 0 with this log-probability, and gradients of 0."""
+    """Make the policy return the action 0 and ``log_prob``, both with gradients of 0."""
     sample = policy.get_action
 
     def get_action(*arguments: Any) -> Any:
