@@ -263,7 +263,7 @@ class Driver:
             )
 
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
-        """Return the critic loss where Q network k outputs ``q_values[k]``; three add a network."""
+        """Return the critic loss where each Q network, two or three, outputs its ``q_values``."""
 
         def prepare_script(names: Any) -> None:
             self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), q_values)
