@@ -57,7 +57,7 @@ def train_and_judge_session(session: Session) -> dict[str, Verdict]:
 
 
 def train_earlier_looks_or_explain_skip(session: Session, job: Job) -> str:
-    """Explain why a run is not needed because its cell is decided; empty if it is needed.
+    """Do the missing runs of earlier looks; return why a run is then not needed, "" if it is.
 
     Earlier looks come first: their missing runs are done or awaited.
     """

@@ -229,7 +229,7 @@ def build_nightly_record(
 
 
 def _summarize_evidence_by_framework(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Summarize the entries of the evidence."""
+    """Summarize the evidence of a check by framework, for the nightly record."""
     machines: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
     verdicts = evidence.collect_verdicts([dict(entry) for entry in entries])

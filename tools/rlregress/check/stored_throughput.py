@@ -108,7 +108,7 @@ def load_all_throughput() -> dict[tuple[str, str], Stored]:
 
 
 def check_throughput_files(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
-    """Raise UserError if a file needed to measure and judge these is damaged."""
+    """Raise UserError if a file on throughput of these frameworks or algorithms is damaged."""
     load_all_throughput()
     for adapter in adapters:
         for algorithm in set(adapter.framework.algorithms) & set(

@@ -408,7 +408,7 @@ def _get_present_value(owner: Any, name: str) -> Any:
 
 
 def bind_values(bindings: Sequence[Binding]) -> None:
-    """Set every name to its other value."""
+    """Set every name of the bindings to its value in the other version."""
     for owner, name, value in bindings:
         if value is not _ABSENT:
             setattr(owner, name, value)
@@ -418,7 +418,7 @@ def bind_values(bindings: Sequence[Binding]) -> None:
 
 @contextlib.contextmanager
 def bind_temporarily(bindings: Sequence[Binding]) -> Iterator[None]:
-    """Set every name to its other value; restore the present values in the end."""
+    """Set names to their values in the other version, and back at the end of the ``with`` block."""
     before = [Binding(owner, name, _get_present_value(owner, name)) for owner, name, _ in bindings]
     try:
         bind_values(bindings)

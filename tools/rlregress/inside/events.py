@@ -284,7 +284,7 @@ def _make_part_of_numbers(arrays: Sequence[np.ndarray]) -> Part:
 
 
 def join_event_parts(parts: Sequence[Part]) -> Part:
-    """Join parts into one."""
+    """Join several parts (recorded values) into one."""
     return _add_types_to_part(
         _join_event_parts(parts), _shorten_types("; ".join(p[5] for p in parts))
     )

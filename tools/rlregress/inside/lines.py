@@ -148,7 +148,7 @@ _AT_IMPORT: dict[str, Any] = {}
 
 @contextmanager
 def note_functions_called_by_imports(places: Places) -> Iterator[None]:
-    """Note the functions that imports in the block call."""
+    """Note the functions that are called by imports inside the ``with`` block."""
     with Lines(places) as lines:
         yield
     lines.note_reading_of_types_and_texts()

@@ -122,7 +122,7 @@ def add_names_used_in_other_text(
 
 
 def define_missing_names_from_text(module: types.ModuleType, text: str, used: set[str]) -> None:
-    """Add to a module the names that a text defines at its top, and the names that they use."""
+    """Add to a module the ``used`` names that it lacks, as a text defines them at its top."""
     missing = used - set(vars(module))
     while missing:
         lent = [

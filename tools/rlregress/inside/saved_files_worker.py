@@ -158,7 +158,7 @@ class _KindLoader:
     def _call_or_describe_error(
         self, when: str, work: Callable[..., Any], *arguments: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """Return the result and an empty row, or None and the error with its place."""
+        """Call ``work``; return its result and an empty row, or None and a row on its error."""
         try:
             with isolate_random_generators(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -172,7 +172,7 @@ class Watch:
         self.values: Values = {}
 
     def call_and_watch(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function; note the values that statements of the watched one read and write."""
+        """Call a function; note the values that the watched code's statements read and write."""
 
         if not self._codes:
             return function(*arguments)

@@ -98,7 +98,7 @@ class FoundVariant:
 
 @dataclass(frozen=True, kw_only=True)
 class DetailRow:
-    """One detail.
+    """One detail, with the variant that each framework has.
 
     Attributes:
         answers: full name of a framework -> its variants, one per scope; empty if not probed.

@@ -116,7 +116,7 @@ class _Training(_Returns):
 
 
 class _Critic(Quantity):
-    """Minus the natural logarithm of a critic's error, so that a difference is that of a factor."""
+    """Minus the natural logarithm of a critic's error; its differences are factors of the error."""
 
     two_sided = False
     effect = "growth of the error"

@@ -55,7 +55,7 @@ def build_job(
 def build_script_job(
     script: Path, arguments: Sequence[str], packages: Sequence[str], steps: int
 ) -> dict[str, Any]:
-    """Return the job of a script; raise UserError if there is none."""
+    """Return a recorder's job for a script; raise UserError if the script does not exist."""
     if script.is_dir():
         raise UserError(f"{script} is a folder; expected a Python file, the script of a training")
     if not script.is_file():

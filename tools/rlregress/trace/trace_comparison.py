@@ -128,7 +128,7 @@ class _Walk:
         )
 
     def _compare_final_networks(self) -> Divergence | None:
-        """Compare the final outputs of the networks, which no event shows."""
+        """Compare the final networks of both traces; return a difference that no event shows."""
         x, y = self.old_end, self.new_end
         if x is None or y is None:
             # without final networks, nothing excuses an update that only one version has made

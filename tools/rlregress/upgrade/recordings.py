@@ -212,7 +212,7 @@ def _record_diverging_trainings_again(
     stand_ins: dict[str, str],
     options: Options,
 ) -> dict[str, tuple[RepeatedTrace, RepeatedTrace]]:
-    """Record trainings that diverge again, on both versions.
+    """Record diverging trainings once more, on both versions.
 
     Args:
         stand_ins: training -> its representative. If that does not repeat itself, each of its

@@ -105,7 +105,7 @@ class Package:
         return {name, definition.path, self.paths.get(definition.path, name)}
 
     def list_signatures(self, name: str) -> dict[str, str]:
-        """Return "" -> signature of a name, and ".x" -> that of each public name x below it."""
+        """Return the signatures of a name (key "") and of the public names x in it (key ".x")."""
         definition = self.find_definition(name)
         path = name if definition is None else self.paths.get(definition.path, name)
         below_it = {n: d for n, d in self.names.items() if n.startswith(f"{path}.")}
@@ -493,7 +493,7 @@ def _rank_shortest_path(path: str) -> tuple[int, str]:
 
 
 def _locate_file(definition: griffe.Object) -> str:
-    """Return the file of an object, below the folder that holds the package."""
+    """Return the file that defines an object, relative to the folder that holds the package."""
     module = definition if isinstance(definition, griffe.Module) else definition.module
     return module.path.replace(".", "/") + ("/__init__.py" if module.is_init_module else ".py")
 

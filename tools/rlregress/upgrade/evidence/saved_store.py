@@ -234,7 +234,7 @@ class KnownDifferences:
 
 
 def locate_stored_files(framework: str) -> Path:
-    """Return the folder of the files of a framework."""
+    """Return the folder of the saved files that past releases of a framework wrote."""
     return suite.locate_baselines() / "saved" / framework
 
 

@@ -127,7 +127,7 @@ def make_uncompared_training_entry(
 
 
 def make_untraced_steps_entry(script: str, steps: int) -> list[Entry]:
-    """Return the entry of steps of a script that were not compared in time; 0: all were."""
+    """Return an entry for the rest of a script that was compared up to ``steps``; 0: all was."""
     if not steps:
         return []
     return [

@@ -105,7 +105,7 @@ class Problem:
         return map_versions_by_name([*self.defaults.rows, *self.pins])
 
     def resolve_to_versions(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
-        """Return the versions of all that is needed.
+        """Resolve the requirements; return the version of every package that is needed.
 
         Args:
             preferred: name -> version to use if it fits; otherwise the installed version.
