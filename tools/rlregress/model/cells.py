@@ -12,7 +12,7 @@ from rlregress.model.verdict import find_worst_verdict
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """The published mean and half width of a cell's returns, and the standard deviation behind.
+    """The published mean and half width of a cell's returns, and their standard deviation.
 
     Attributes:
         mean: published mean return.
