@@ -30,7 +30,7 @@ class Step:
     between: tuple[int, ...] = ()
 
     def shift_step_by(self, count: int) -> Step:
-        """Return the same step in a list that begins this many versions earlier."""
+        """Return the step with all indices raised by ``count``: the list begins so much earlier."""
         return Step(self.old + count, self.new + count, tuple(n + count for n in self.between))
 
 

@@ -119,7 +119,7 @@ def _explain_step_by_trace(
 def _explain_step_by_code(
     symptom: Symptom, versions: tuple[Checked, Checked], adapters: Sequence[Adapter]
 ) -> tuple[list[ChangedPiece], bool]:
-    """Return the differing functions that explain a symptom without trace, and True.
+    """Return the differing functions that explain a symptom without trace, and whether any does.
 
     If none does, return all differing functions, and False.
     """

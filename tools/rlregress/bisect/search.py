@@ -78,7 +78,7 @@ class Search:
     _repeated: set[str] = field(default_factory=set)
 
     def measure_ends(self, old: Candidate, new: Candidate) -> bool:
-        """Measure both ends and return whether they differ; others are compared with the old end.
+        """Measure the symptom in both end versions, and return whether its values differ.
 
         Raises:
             UserError: an end cannot be checked, or neither end has the searched name.
@@ -307,7 +307,7 @@ class Search:
         return Checked(resolved_version, self.adapters, self.own / uuid4().hex, folder)
 
     def _list_inputs(self, version: ResolvedVersion) -> list[str]:
-        """Return the inputs that determine a version before it exists, without pin names."""
+        """Return texts that determine a version's content, if possible before it is installed."""
         checkout = self._find_checkout_folder(version.requested)
         files = [checkout.name] if checkout is not None else []
         if version.versions is None:
@@ -477,7 +477,7 @@ def _list_shared_packages(
 def _find_changing_steps(
     search: Search, candidates: Sequence[Candidate], finds_all: bool
 ) -> Iterator[Step]:
-    """Yield one step, or every step, at which a list with differing ends changes."""
+    """Yield one step, or every step, at which the symptom changes in a list of versions."""
 
     def find_next_step(low: int) -> Step | None:
         if low and not search.measure_ends(candidates[low], candidates[-1]):
@@ -598,7 +598,7 @@ def _find_merged_branch(
 def _make_result_from_both_ends(
     search: Search, old: str, new: str, first_version: Candidate, last_version: Candidate
 ) -> BisectResult:
-    """Return the result after checking both ends."""
+    """Return a search's result so far: the values of both end versions, and no step yet."""
     return BisectResult(
         symptom=search.symptom.title,
         ends=(old, new),

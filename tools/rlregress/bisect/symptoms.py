@@ -110,7 +110,7 @@ class Checked:
             ]
 
     def select_steady_trace(self, training: Training) -> Trace:
-        """Return the trace without written output that changes on repetition."""
+        """Record a training again, and return its trace with parts marked that do not repeat."""
         with TemporaryDirectory(prefix="rlregress-again-") as folder:
             second = runtimes.load_or_record_traces(
                 [training], self.prepared.runtime, Path(folder)

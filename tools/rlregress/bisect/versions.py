@@ -90,7 +90,7 @@ def _list_environment_pins(version: RequestedVersion) -> dict[str, str]:
 
 
 def request_version_of_pins(requested_pins: Pins, python: str = "") -> RequestedVersion:
-    """Return the requested version with some pins."""
+    """Return a version request, as a user would write it, that has exactly these pins."""
     rows = tuple(f"{name}=={version}" for name, version in sorted(requested_pins.items()))
     return RequestedVersion(" ".join(rows), rows, python=python)
 

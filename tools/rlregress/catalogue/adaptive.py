@@ -33,7 +33,7 @@ def _make_extreme_rates_formula(low: float, high: float) -> Formula:
 def _make_formula_of_exceeded_targets(
     reduce_over_samples: Callable[[np.ndarray], float], is_reverse_kl: bool
 ) -> Formula:
-    """Return a formula: 1 for each target that a reduced divergence exceeds twofold, else 0."""
+    """Return a formula: 1 for each KL target below half the reduced divergence, else 0."""
 
     def compute_flags_of_exceeded_targets(inputs: Inputs) -> np.ndarray:
         old = np.stack([inputs["old_means"], inputs["old_deviations"]])

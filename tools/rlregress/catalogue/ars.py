@@ -14,7 +14,7 @@ _INPUTS = {"plus": [10.0, 4.0, 3.0, 1.0], "minus": [-8.0, 5.0, -9.0, 6.0], "coun
 
 
 def _select_used_returns(inputs: Inputs) -> np.ndarray:
-    """Return the returns of the directions that are used, [2 count]."""
+    """Return the returns along, then against, the best ``count`` directions, [2 count]."""
     best_directions = ars.select_best_directions(inputs["plus"], inputs["minus"], inputs["count"])
     return np.concatenate([inputs["plus"][best_directions], inputs["minus"][best_directions]])
 

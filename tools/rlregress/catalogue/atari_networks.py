@@ -20,7 +20,7 @@ _POLICY_HEAD, _VALUE_HEAD = 512 * 4 + 4, 512 + 1
 
 
 def _standardise_second_and_third_observation(observations: np.ndarray) -> np.ndarray:
-    """Return observations 2 and 3, each scaled by mean and deviation of those up to it, [2]."""
+    """Return observations 2 and 3, each standardised over the observations up to it, [2]."""
     standardised = []
     for number in (2, 3):
         past = observations[:number]

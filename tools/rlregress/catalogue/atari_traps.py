@@ -16,7 +16,7 @@ def _make_lost_life_flag_detail() -> Detail:
         following = 0.0 if ends_at_lost_life else inputs["discount"] * inputs["next_value"]
         return inputs["reward"] + following - inputs["value"]
 
-    def make_pair_formula(ends_by_default: bool, ends_if_announced: bool) -> Formula:
+    def make_advantages_formula(ends_by_default: bool, ends_if_announced: bool) -> Formula:
         return lambda i: [
             compute_advantage(i, ends_by_default),
             compute_advantage(i, ends_if_announced),
@@ -32,9 +32,9 @@ def _make_lost_life_flag_detail() -> Detail:
         (f"{_SOURCE} 3",),
         {"value": 1.0, "next_value": 2.0, "reward": 0.5, "discount": 0.9},
         {
-            "announced_only": ("only if it was announced", make_pair_formula(False, True)),
-            "always": ("always", make_pair_formula(True, True)),
-            "never": ("never", make_pair_formula(False, False)),
+            "announced_only": ("only if it was announced", make_advantages_formula(False, True)),
+            "always": ("always", make_advantages_formula(True, True)),
+            "never": ("never", make_advantages_formula(False, False)),
         },
         consequence="The transform alone changes nothing in a training: values run on through "
         "lost lives as if there was no such transform.",

@@ -131,7 +131,7 @@ def make_distance_detail(id: str, sources: tuple[str, ...]) -> Detail:
 def make_target_minimum_detail(
     id: str, sources: tuple[str, ...], extra_description: str, inputs: Mapping[str, Any]
 ) -> Detail:
-    """Return the detail on how the outputs of two target networks become one value.
+    """Build the detail: how the outputs of two target networks become one value.
 
     Args:
         extra_description: inserted into its description.
@@ -192,7 +192,7 @@ BOOTSTRAP_MASKS = {
 
 
 def compute_masked_target(inputs: Inputs, next_value: float, mask: str) -> np.ndarray:
-    """Return the targets of the three cases of BOOTSTRAP_INPUTS, [3]."""
+    """Return the TD targets of a step inside an episode, a terminated and a truncated one, [3]."""
     terminated = np.asarray(inputs["terminated"])
     return critics.compute_td_target(
         np.full(terminated.shape, inputs["reward"]),
@@ -255,7 +255,7 @@ def make_soft_update_detail(
 
 
 def make_terminal_detail(id: str, measurement: Callable[..., np.ndarray], source: str) -> Detail:
-    """Build the detail: termination and truncation in the target of an agent that acts."""
+    """Build the detail: whether targets bootstrap after a termination and after a truncation."""
 
     def make_masked_target_formula(mask: str) -> Formula:
         return lambda i: compute_masked_target(i, i["target_q"], mask)

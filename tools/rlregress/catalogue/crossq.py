@@ -33,7 +33,7 @@ def _make_formula_of_acting_step(normalise_observation: Formula, moved_share: fl
 
 
 def _make_update_inputs_formula(**uses_running_statistics: bool) -> Formula:
-    """Return a formula: the normalised inputs of policy (for next actions), policy and critic.
+    """Return a formula: normalised inputs of the policy for next actions, the policy, the critic.
 
     Each is normalised by running statistics if its argument is true. Otherwise it is normalised by
     those of the batch, half of which is ``current`` and half ``other``: the larger number becomes
@@ -65,16 +65,14 @@ def _compute_biased_variance(inputs: Inputs) -> float:
 
 
 def _make_equivalent_variance_formula(share: float) -> Callable[[Inputs], float]:
-    """Return a formula: the variance that gives the running statistics of averaged deviations."""
+    """Return a formula: the batch variance that has the effect of averaging deviations instead."""
     return lambda i: (
         ((1.0 + share * (_compute_unbiased_variance(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
     )
 
 
 def _make_running_statistics_formula(share: float, variance: Callable[[Inputs], float]) -> Formula:
-    """Return the statistics of both networks after a share of the way from 0 and 1 to
-    the batch's.
-    """
+    """Return a formula: running mean and variance of both networks after one update, [4]."""
     return lambda i: (share * i["batch_mean"], 1.0 + share * (variance(i) - 1.0)) * 2
 
 

@@ -90,7 +90,7 @@ class _File:
 
 
 def load_documented_defaults(path: Path) -> tuple[Defaults, ...]:
-    """Load the entries of a file.
+    """Load the documented defaults of a file: one entry per algorithm, scope and version range.
 
     Raises:
         UserError: the file is missing or damaged; names file, entry and key.
@@ -126,7 +126,7 @@ def format_value(value: Any) -> str:
 def list_differences_from_documented(
     values: Hyperparameters, documented: Hyperparameters
 ) -> list[str]:
-    """Return "name: value (documented: value)" of hyperparameters that differ, by name."""
+    """List the hyperparameters that differ, each as "name: value (documented: value)", sorted."""
     clauses = []
     for name in sorted(set(values) | set(documented)):
         current = format_value(values[name]) if name in values else "no such hyperparameter"

@@ -28,7 +28,7 @@ def _make_double_q_detail() -> Detail:
             + i["discount"] * dqn.compute_next_value(i["online"], i["target"], chooser, evaluator)
         )
 
-    def make_reduced_formula(reduce_target_values: Callable[..., Any]) -> Formula:
+    def make_reduced_target_formula(reduce_target_values: Callable[..., Any]) -> Formula:
         return lambda i: i["reward"] + i["discount"] * reduce_target_values(i["target"])
 
     return make_measured_detail(
@@ -56,11 +56,11 @@ def _make_double_q_detail() -> Detail:
             ),
             "mean_target": (
                 "the mean over the target network's values",
-                make_reduced_formula(np.mean),
+                make_reduced_target_formula(np.mean),
             ),
             "min_target": (
                 "the smallest value of the target network",
-                make_reduced_formula(np.min),
+                make_reduced_target_formula(np.min),
             ),
         },
         """The maximum of noisy values is too large; double Q-learning takes most of that away, so

@@ -34,7 +34,7 @@ def _is_file_and_fragment(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Entry(Range):
-    """One entry: the variant of a detail in one scope and a range of versions."""
+    """The documented variant of a detail in one scope and a range of versions."""
 
     id: Annotated[str, expect_one_of(registry.list_detail_ids)]
     scope: Text
@@ -69,18 +69,18 @@ class _File:
 
 @dataclass(frozen=True)
 class Expectation(_Entry):
-    """An entry, and ``where`` it stands: its file and line, for messages."""
+    """The documented variant of a detail, and ``where`` it is written: file and line."""
 
     where: str = ""
 
     @property
     def cell(self) -> DetailScope:
-        """(detail id, scope)."""
+        """The pair of detail id and scope."""
         return self.id, self.scope
 
 
 def load_expectations(path: Path) -> tuple[Expectation, ...]:
-    """Load the entries of a file, or of all TOML files of a folder in the order of their names.
+    """Load the expectations of a file, or of all TOML files of a folder in order of their names.
 
     Raises:
         UserError: the file is missing, is not TOML, or an entry has a missing, unknown or
@@ -117,7 +117,7 @@ def _check_versions_do_not_overlap(entries: Iterable[Expectation]) -> None:
 def filter_by_version(
     entries: Iterable[Expectation], version: str
 ) -> dict[DetailScope, Expectation]:
-    """Return the entry of every (detail, scope) whose range includes the version.
+    """Return by (detail, scope) the entry whose range of versions includes ``version``.
 
     Raises:
         UserError: the version cannot be read.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def run_and_judge_probe(
     detail: registry.Detail, probe: Probe, code: Code | None = None
 ) -> Judgement:
-    """Judge the result of one probe for a copy of the detail's inputs.
+    """Run one probe on a copy of the detail's inputs, and find the variant that its result matches.
 
     A probe that raises gives a judgement without a variant, and the error is its reason. Thus a
     detail that can no longer be probed is a finding, never a skip, unless a package of an extra is

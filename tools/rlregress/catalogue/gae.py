@@ -42,7 +42,7 @@ def _merge_terminated_and_truncated(inputs: Inputs) -> np.ndarray:
 
 
 def _take_next_values_within_segment(inputs: Inputs) -> np.ndarray:
-    """Return the value of the observation stored next: after an end, that of a reset."""
+    """Return per step the value of the observation stored next; after an end, that of the reset."""
     return np.append(np.asarray(inputs["values"])[1:], np.asarray(inputs["next_values"])[-1])
 
 
@@ -51,7 +51,7 @@ def _replace_values_at_truncation(inputs: Inputs, values: np.ndarray) -> np.ndar
 
 
 def _make_rewards_without_truncated_error(inputs: Inputs) -> np.ndarray:
-    """Return rewards such that delta is 0 at the truncated step."""
+    """Return the rewards, changed at truncated steps such that the TD error is 0 there."""
     delta_zero = np.asarray(inputs["values"]) - inputs["discount"] * np.asarray(
         inputs["next_values"]
     )

@@ -50,7 +50,7 @@ class PrintedName:
         return self.wrong_until != "" and Version(version) >= Version(self.wrong_until)
 
     def is_right(self, names: Mapping[tuple[str, str], Mapping[str, str]]) -> bool:
-        """Return whether the framework has that name in any scope; for "-", whether it has none.
+        """Return whether the framework has the printed name in any scope; for "-", whether none.
 
         For a framework with programs, a missing name refers to its programs.
 
@@ -69,7 +69,7 @@ class PrintedName:
 
 
 class _Row(TypedDict):
-    """A row as printed; each further key is the name of a framework."""
+    """A row of a table of the thesis; each further key is the name of a framework."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
@@ -105,14 +105,14 @@ def _read_printed_rows() -> Sequence[Mapping[str, str]]:
 
 
 def list_hyperparameters_of_thesis(algorithm: str) -> frozenset[str]:
-    """Return the hyperparameters with a row in the tables; UserError if their file is damaged."""
+    """Return the hyperparameters that the thesis's tables list; UserError: damaged file."""
     return frozenset(
         row["hyperparameter"] for row in _read_printed_rows() if row["algorithm"] == algorithm
     )
 
 
 def list_printed_names(framework: str) -> Iterator[PrintedName]:
-    """Yield the cells about a framework; none if the thesis does not treat it.
+    """Yield the hyperparameter names that the thesis prints for a framework; none if it omits it.
 
     Raises:
         UserError: one of the two files is missing or damaged, or a table lacks rows.
@@ -150,7 +150,7 @@ def list_printed_names(framework: str) -> Iterator[PrintedName]:
 def _is_printed_in_another_row(
     rows: Sequence[Mapping[str, str]], number: int, framework: str
 ) -> bool:
-    """Return whether another row names the same hyperparameter (as a count, say)."""
+    """Return whether another row prints a name of the framework for the same hyperparameter."""
     requested = (rows[number]["algorithm"], rows[number]["hyperparameter"])
     return any(
         (row["algorithm"], row["hyperparameter"]) == requested and row[framework] != NONE

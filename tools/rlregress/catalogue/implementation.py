@@ -46,7 +46,7 @@ def make_adapter_key(adapter: Adapter) -> AdapterKey:
 
 
 class _RecordedInputs(Mapping[str, Any]):
-    """Inputs that record in ``read`` the names that are read."""
+    """Inputs of a detail that add each name that is read to ``read_names``."""
 
     def __init__(self, inputs: Mapping[str, Any], read_names: set[str]) -> None:
         self._inputs, self._read = inputs, read_names
@@ -71,7 +71,7 @@ def _find_inputs_read_by_formulas(detail: registry.Detail) -> set[str]:
 
 @dataclass(frozen=True, repr=False)
 class Implementation:
-    """A probe of ``adapter`` and its expectation.
+    """A detail that ``adapter`` probes in one scope, with its documented expectation.
 
     Attributes:
         documented: the entry for the installed version, or None if there is none.
@@ -113,7 +113,7 @@ class Implementation:
         return self.adapter.observe.list_probes()[self.detail.id, self.scope]
 
     def probe(self, /, **inputs: Any) -> Judgement:
-        """Return the answer of the framework's real code to these inputs.
+        """Probe the framework's real code with these inputs; return the variant that it shows.
 
         Args:
             inputs: replacements for the catalogue's inputs of these names. If they are the
@@ -145,7 +145,7 @@ class Implementation:
     def _check_changed_inputs_are_read(
         self, changed: Sequence[str], read_names: set[str], reader: str
     ) -> None:
-        """Raise UserError if a changed input is not read: the test would not check its claim."""
+        """Raise UserError if the probe or the formulas ignore an input that a test changed."""
         for name in changed:
             if name not in read_names:
                 raise UserError(
@@ -189,7 +189,7 @@ class Implementation:
             raise AssertionError(self._format_report(judgement, documented))
 
     def assert_documented(self, judgement: Judgement, /, **variants: Any) -> None:
-        """Assert that the answer has the numbers of the documented variant and of no other.
+        """Assert that a probe's result has the numbers of the documented variant and of no other.
 
         Args:
             judgement: result of ``probe``.
@@ -243,7 +243,7 @@ class Implementation:
     def _convert_and_check_stated_numbers(
         self, judgement: Judgement, variants: Mapping[str, Any], scales: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Return the stated numbers as vectors; UserError if one is not the catalogue's."""
+        """Return the numbers that a test states as vectors; UserError if the catalogue differs."""
         id, expected = self.detail.id, judgement.expected
         numbers: dict[str, np.ndarray] = {}
         for name, value in variants.items():
@@ -308,7 +308,7 @@ def load_all_expectations(adapter: Adapter) -> tuple[Expectation, ...]:
 def load_expectations_of_installed_version(
     adapter: Adapter,
 ) -> Mapping[expectations.DetailScope, Expectation]:
-    """Return the expectations for the installed version; UserError if the file does not fit."""
+    """Return by (detail, scope) the expectations for the installed version; UserError: bad file."""
     return _load_expectations_of_version(locate_expectations(adapter), adapter.code.version())
 
 

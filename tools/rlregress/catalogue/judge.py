@@ -31,7 +31,7 @@ class Documented(Protocol):
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on one observation.
+    """The variant of a detail that the result of a probe matches, or the reason why none does.
 
     Attributes:
         detail: the id.
@@ -67,7 +67,7 @@ def compute_scaled_error(observed: np.ndarray, expected: np.ndarray, scales: np.
 
 
 def judge_observation(detail: Detail, observed: object) -> Judgement:
-    """Return the variant whose expectation is within tolerance while all others are far away.
+    """Find the variant within tolerance of a probe's result while all others are far away.
 
     Args:
         detail: a catalogue entry.
@@ -128,7 +128,7 @@ def _choose_variant(detail: Detail, distances: Mapping[str, float]) -> tuple[str
 def judge_against_stated_variants(
     detail: Detail, judgement: Judgement, stated: Mapping[str, np.ndarray]
 ) -> Judgement:
-    """Judge the same observation against the stated numbers of some variants only.
+    """Judge the observation of a judgement again, against the numbers that a test states.
 
     Args:
         detail: a catalogue entry with the inputs of the answer.

@@ -20,7 +20,7 @@ def make_measured_detail(
     consequence: str,
     **options: Any,
 ) -> Detail:
-    """Build an entry whose observed text is the docstring of ``measurement``."""
+    """Build a detail whose observed text is the docstring of ``measurement``."""
     text = measurement.__doc__ or ""
     return make_detail(
         id, question, text, sources, inputs, variants, consequence=consequence, **options

@@ -22,7 +22,7 @@ def _make_formula_of_merged_batches(prior: normaliser.Statistics, ddof: int) -> 
 
 
 def _make_formula_of_averaged_moments(by_size: bool) -> Formula:
-    """Return a formula with the averages of the batches' means and variances."""
+    """Return a formula that standardises with averages of the batches' means and variances."""
 
     def standardise_by_averages(inputs: Inputs) -> np.ndarray:
         batches = [inputs["first"], inputs["second"]]
@@ -37,7 +37,7 @@ def _make_formula_of_averaged_moments(by_size: bool) -> Formula:
 def _make_formula_of_scaled_value_and_returns(
     values_update_statistics: bool, uses_same_statistics: bool
 ) -> Formula:
-    """Return a formula of value and returns, for each order of updating and scaling."""
+    """Return a formula: standardised value and returns, by the order of statistics updates."""
 
     def standardise_value_and_returns(inputs: Inputs) -> np.ndarray:
         values = np.full(len(inputs["rewards"]), inputs["value"])

@@ -144,7 +144,7 @@ def make_update_ratio_detail(
 
 
 def make_vectorisation_detail(id: str, sources: tuple[str, ...]) -> Detail:
-    """Return the detail about the number of steps with several environments."""
+    """Build the detail: transitions and updates of a run with several environments."""
     return make_detail(
         id,
         "With n environments, how many transitions and updates does a run of T steps make?",

@@ -96,7 +96,7 @@ def make_networks_detail(id: str, sources: tuple[str, ...]) -> Detail:
 
 
 def make_gradient_clip_detail(id: str, sources: tuple[str, ...]) -> Detail:
-    """Build the detail: norms that reach the optimisers."""
+    """Build the detail: gradient norms at the optimisers' steps, as clipping leaves them."""
 
     def make_norms_formula(critics: float, policy: float) -> Formula:
         return lambda i: [critics, policy]
@@ -174,7 +174,7 @@ def make_adam_epsilon_detail(id: str, roles: str, count: int, sources: tuple[str
 
 
 def make_initialisation_detail() -> Detail:
-    """Build the detail: the distribution of the first weights."""
+    """Build the detail: how the weights of the Q networks are initialised."""
     return make_detail(
         "sac.networks.initialisation",
         "How are the weights of the networks initialised?",

@@ -184,7 +184,7 @@ def _make_initialisation_detail() -> Detail:
 
 
 def _make_action_bounding_detail() -> Detail:
-    def make_pair_formula(executed: Formula, stored: Formula) -> Formula:
+    def make_actions_formula(executed: Formula, stored: Formula) -> Formula:
         return lambda i: np.concatenate([executed(i), stored(i)])
 
     def get_samples(inputs: Inputs) -> np.ndarray:
@@ -211,21 +211,21 @@ def _make_action_bounding_detail() -> Detail:
         {
             "clip_stored_raw": (
                 "hard clip, stored unclipped",
-                make_pair_formula(clip_samples, get_samples),
+                make_actions_formula(clip_samples, get_samples),
             ),
             "clip_stored_clipped": (
                 "hard clip, stored clipped",
-                make_pair_formula(clip_samples, clip_samples),
+                make_actions_formula(clip_samples, clip_samples),
             ),
             "tanh_unscale": (
                 "unscale(tanh(x)), stored as executed",
-                make_pair_formula(squash_samples, squash_samples),
+                make_actions_formula(squash_samples, squash_samples),
             ),
             "tanh_unscale_stored_raw": (
                 "unscale(tanh(x)), stored as x",
-                make_pair_formula(squash_samples, get_samples),
+                make_actions_formula(squash_samples, get_samples),
             ),
-            "none": ("not bounded", make_pair_formula(get_samples, get_samples)),
+            "none": ("not bounded", make_actions_formula(get_samples, get_samples)),
         },
         tolerance=1e-4,
         margin=10.0,

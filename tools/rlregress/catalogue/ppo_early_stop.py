@@ -9,7 +9,7 @@ from rlregress.formulas import schedules
 
 
 def make_early_stop_details() -> list[Detail]:
-    """Build the details: default and effect of a threshold, and the estimate compared with it."""
+    """Build the details on early stopping: the KL threshold, its effect, the estimator of KL."""
 
     def make_counts_formula(estimator: str, factor: float, stopping_point: str) -> Formula:
         def count_steps_and_evaluations(inputs: Inputs) -> np.ndarray:

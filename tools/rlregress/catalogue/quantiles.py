@@ -65,7 +65,7 @@ def _make_fractions_detail(id: str, paper: str) -> Detail:
 
         return compute_loss_shares
 
-    def make_position_formula(position: float) -> Formula:
+    def make_shares_formula_of_position(position: float) -> Formula:
         return make_loss_shares_formula(
             lambda n: quantiles.compute_quantile_weight(
                 quantiles.compute_quantile_fractions(n, position), np.ones(n)
@@ -81,10 +81,13 @@ def _make_fractions_detail(id: str, paper: str) -> Detail:
         {
             "midpoints": (
                 "the midpoint of its interval: (k + 1/2) / n",
-                make_position_formula(0.5),
+                make_shares_formula_of_position(0.5),
             ),
-            "upper": ("the upper end of its interval: (k + 1) / n", make_position_formula(1.0)),
-            "lower": ("the lower end of its interval: k / n", make_position_formula(0.0)),
+            "upper": (
+                "the upper end of its interval: (k + 1) / n",
+                make_shares_formula_of_position(1.0),
+            ),
+            "lower": ("the lower end of its interval: k / n", make_shares_formula_of_position(0.0)),
             "flipped": (
                 "one minus the midpoint: targets below and above are exchanged",
                 make_loss_shares_formula(

@@ -13,7 +13,7 @@ _MEMORY = """Policy and value network have recurrent layers, two each where ther
 def _make_formula_of_covered_steps(
     policy: bool = False, value: bool = False, statistics: bool = False
 ) -> Formula:
-    """Return a formula: the steps that each mean covers, with padding if its argument is true."""
+    """Return a formula: the steps that each mean is over; a true argument counts padding, too."""
 
     def count_covered_steps(inputs: Inputs) -> list[float]:
         # three sequences: one is whole, the other has an end in it

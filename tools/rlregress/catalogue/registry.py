@@ -72,7 +72,7 @@ MODULES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Variant(NamedVariant):
-    """One possible behaviour.
+    """One possible behaviour of a detail, with the formula of its expected numbers.
 
     Attributes:
         formula: inputs -> expected vector (or a number), of the shape that the detail defines.
@@ -83,7 +83,7 @@ class Variant(NamedVariant):
 
 @dataclass(frozen=True, kw_only=True)
 class Detail(CatalogueEntry):
-    """One implementation detail, with the data to judge an answer.
+    """One implementation detail: its inputs, and the expected numbers of every variant.
 
     Attributes:
         tolerance: largest scaled error (see ``judge.compute_scaled_error``) of a match. The default
@@ -99,7 +99,7 @@ class Detail(CatalogueEntry):
     scales: tuple[float, ...] = ()
 
     def make_error_scales(self) -> np.ndarray:
-        """Return the unit of the error of each component, float64 [k]."""
+        """Return the scale by which the error of each component is divided, float64 [k]."""
         if self.scales:
             return np.array(self.scales, dtype=np.float64)
         largest = np.max(np.abs(np.stack(list(self.compute_expected_vectors().values()))), axis=0)
@@ -179,22 +179,22 @@ def _load_details_by_id() -> Mapping[str, Detail]:
 
 
 def list_detail_ids() -> Collection[str]:
-    """Return the id of every entry."""
+    """Return the id of every detail in the catalogue."""
     return _load_details_by_id().keys()
 
 
 def list_details() -> tuple[Detail, ...]:
-    """Return every entry, family by family."""
+    """Return every detail of the catalogue, family by family."""
     return tuple(_load_details_by_id().values())
 
 
 def list_details_of_family(name: str) -> tuple[Detail, ...]:
-    """Return the entries whose ids begin with ``name`` and a point."""
+    """Return the details whose ids begin with ``name`` and a point."""
     return tuple(detail for detail in list_details() if detail.id.startswith(f"{name}."))
 
 
 def search_details(phrase: str) -> tuple[Detail, ...]:
-    """Return the entries that contain ``phrase``, ignoring case; none for an empty string."""
+    """Return the details that contain ``phrase``, ignoring case; none for an empty string."""
     needle = phrase.casefold()
     return tuple(
         d for d in list_details() if needle and needle in _join_text_of_detail(d).casefold()
@@ -208,7 +208,7 @@ def _join_text_of_detail(detail: Detail) -> str:
 
 
 def get_detail(id: str) -> Detail:
-    """Return the entry called ``id``; UserError with the nearest names if there is none."""
+    """Return the detail called ``id``; UserError with the nearest names if there is none."""
     try:
         return _load_details_by_id()[id]
     except KeyError:

@@ -7,7 +7,7 @@ from rlregress.catalogue.registry import Detail, Inputs, make_detail
 
 
 def _count_steps_of_whole_batches(inputs: Inputs) -> int:
-    """Return the steps after which the warm-up is over if they come in batches."""
+    """Return the warm-up steps, rounded up to whole batches."""
     return int(-(-inputs["warmup"] // inputs["batch"]) * inputs["batch"])
 
 

@@ -37,7 +37,7 @@ def _make_formula_of_newest_steps(**changed: Any) -> Formula:
 
 
 def _compute_targets_around_ring(inputs: Inputs) -> list[float]:
-    """Return targets of windows that continue in a ring: step 5 is followed by step 2."""
+    """Return targets of steps 4 and 5 whose windows go around the ring: step 2 follows step 5."""
     order = {4: [4, 5, 2], 5: [5, 2, 3]}
     ring = {
         step: {
@@ -52,7 +52,7 @@ def _compute_targets_around_ring(inputs: Inputs) -> list[float]:
 
 
 def _compute_targets_with_full_discount(inputs: Inputs) -> list[float]:
-    """Return targets of shortened windows whose value has the discount of a full one."""
+    """Return targets of shortened windows, with the next value discounted by all n steps."""
     factor = inputs["discount"] ** inputs["n"]
     value = inputs["next_values"][5]
     short = _compute_nstep_targets(inputs, [4, 5], next_values=np.zeros(6))

@@ -47,7 +47,7 @@ def select_adapters(names: Sequence[str]) -> list[Adapter]:
 
 
 def describe_frameworks_not_installed(names: Sequence[str]) -> list[str]:
-    """Describe the frameworks that are not installed, if none is named."""
+    """Describe all frameworks that are not installed; nothing if the user named frameworks."""
     sentences = []
     for name in () if names else frameworks.list_framework_names():
         try:
@@ -89,7 +89,7 @@ def list_algorithms_without_returns() -> frozenset[str]:
 
 
 def list_families_excluded_by_algorithms(names: Sequence[str]) -> frozenset[str]:
-    """Return the families that no requested algorithm uses; without a request, none."""
+    """Return the families of details that no named algorithm uses; without names, none."""
     other_algorithms = (list_algorithms() | list_algorithms_without_returns()) - set(names)
     return list_families_only_of_algorithms(other_algorithms) if names else frozenset()
 
@@ -126,7 +126,7 @@ def list_details_to_probe(
 def describe_unanswered_details(
     requested: Collection[DetailScope], answered: Collection[DetailScope]
 ) -> tuple[str, ...]:
-    """Describe the details without an answer in some scope, sorted, with these scopes."""
+    """Describe requested details without a result, each as "detail (scopes without it)", sorted."""
     scopes: dict[str, list[str]] = {}
     for detail, scope in sorted(set(requested) - set(answered)):
         scopes.setdefault(detail, []).append(scope)

@@ -41,7 +41,7 @@ class _Index:
 
 
 def load_source_index(folder: Path) -> tuple[Item, ...]:
-    """Load the items of all files of a folder.
+    """Load the items of a source, such as a list of PPO details, from all files of a folder.
 
     Raises:
         UserError: an item has a missing, unknown or ill-typed key, is named twice, or has neither a
@@ -61,7 +61,7 @@ def load_source_index(folder: Path) -> tuple[Item, ...]:
 def list_unanswered_details(
     items: Iterable[Item], answered: Collection[str], beginnings: tuple[str, ...]
 ) -> list[str]:
-    """List ``item: detail`` for each unanswered detail of the items with these beginnings."""
+    """List ``item: detail`` for each detail without a result; ``beginnings`` of ids limit items."""
     return [
         f"{item.id}: {detail}"
         for item in items

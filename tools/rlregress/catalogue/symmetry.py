@@ -12,7 +12,7 @@ _MIRRORED = """A mirror changes the sign of observation and action. The mean of 
 
 
 def _compute_gap_to_mirrored_mean(inputs: Inputs) -> float:
-    """Return the mean of a mirrored observation minus the mirrored mean of the observation."""
+    """Return the mean for a mirrored observation, minus the mirror image of the original mean."""
     return 2.0 * float(inputs["bias"])
 
 

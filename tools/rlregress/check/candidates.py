@@ -20,7 +20,7 @@ _FIXED_SEEDS = (5, 10, 20)
 
 
 def build_candidate_gates(session: Session) -> tuple[Gate, ...]:
-    """Return the sequential gate if possible, those of fixed size, and the session's own.
+    """Return gates to choose from: a sequential one if possible, fixed ones, the session's own.
 
     Args:
         session: a session with stored runs.

@@ -26,7 +26,7 @@ SMOKE_ENVIRONMENT = "InvertedPendulum-v4"
 
 @dataclass(frozen=True)
 class Selection:
-    """The user's selection. Empty sequences mean no restriction.
+    """The user's selection of cells. Empty sequences mean no restriction.
 
     Attributes:
         cells: ``default`` (those of ``baselines/gate.toml``, plus the stored cells of other

@@ -13,7 +13,7 @@ from rlregress.frameworks.base import Adapter
 def collect_variants_of_details(
     adapters: Sequence[Adapter], detail_ids: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """Probe all details, or only those in ``detail_ids``.
+    """Probe ``detail_ids``, or else all details, on each framework; return found variants.
 
     Returns:
         ``versions``: framework -> package -> version; ``details``: id -> framework -> scope ->

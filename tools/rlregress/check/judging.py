@@ -57,7 +57,7 @@ def train_and_judge_session(session: Session) -> dict[str, Verdict]:
 
 
 def train_earlier_looks_or_explain_skip(session: Session, job: Job) -> str:
-    """Explain why a run is not needed because its cell is decided; empty if it is needed.
+    """Do the missing runs of earlier looks; return why a run is then not needed, "" if it is.
 
     Earlier looks come first: their missing runs are done or awaited.
     """
@@ -179,7 +179,7 @@ def replace_failed_runs(
 def build_band_samples(
     returns: Mapping[Cell, Sequence[float]], bands: Mapping[Cell, Band], table: str
 ) -> dict[str, BandSample]:
-    """Return the runs with the published bands of their cells, by cell id.
+    """Return cell id -> the returns of its runs with its published band.
 
     Args:
         returns: final returns of each cell, nan for failed runs (``replace_failed_runs``).

@@ -153,7 +153,7 @@ class NightlyRun:
             raise ValueError(f"a run of machine {max(places)}, of {len(self.machines)} in all")
 
     def list_reproduced_cells(self) -> set[str]:
-        """Return the cells that a replay reproduced, and the groups of which it reproduced each."""
+        """Return the cells that replays reproduced, and groups whose cells were all reproduced."""
         cells = {name for name, replay in self.replays.items() if replay.state == REPRODUCED}
         judged_groups = {cell.group for cell in self.cells.values()}
         judged_groups |= {
@@ -229,7 +229,7 @@ def build_nightly_record(
 
 
 def _summarize_evidence_by_framework(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Summarize the entries of the evidence."""
+    """Summarize the evidence of a check by framework, for the nightly record."""
     machines: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
     verdicts = evidence.collect_verdicts([dict(entry) for entry in entries])

@@ -126,7 +126,7 @@ def read_nightly_runs(
 
 
 def summarize_nightly_runs(nights: Sequence[NightlyRun], left_out: Sequence[str] = ()) -> Trend:
-    """Summarize many nights.
+    """Summarize how the results of many nightly runs developed.
 
     Args:
         nights: in the order of their dates.
@@ -223,7 +223,7 @@ def _join_first_three(names: Sequence[str]) -> str:
 def _build_row_of_history(
     nights: Sequence[NightlyRun], history_name: str, history: _History
 ) -> TrendRow:
-    """Summarize one history."""
+    """Summarize the nights of one judged name: last verdict, means, and date of a change."""
     conclusive = {n: v for n, v in history.verdicts.items() if v not in _UNDECIDED_VERDICTS}
     last = [*history.verdicts.values(), INCONCLUSIVE][len(history.verdicts) - 1]
     verdict = INCONCLUSIVE if last in _UNDECIDED_VERDICTS else last

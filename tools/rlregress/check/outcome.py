@@ -64,7 +64,7 @@ def _is_covered_by_other_verdict(
 
 
 def _counts_for_framework(quantity: Quantity, verdict: str) -> bool:
-    """Return whether a verdict counts for its framework.
+    """Return whether a verdict on a quantity counts in the verdict on its framework.
 
     Secondary quantities count if they changed. If they hold, training returns count, and critics
     do not.

@@ -20,7 +20,7 @@ from rlregress.model.fault_results import DETAILS
 
 
 def count_probes_of_framework(adapter: Adapter) -> ProbeCounts:
-    """Count the probes of a framework.
+    """Count a framework's probed details, their documented variants and deviations, and faults.
 
     Raises:
         UserError: its files in ``baselines`` cannot be read.

@@ -61,7 +61,7 @@ class ReplayableRun:
 
     @property
     def changes(self) -> str:
-        """Versions and code that differ from those of the stored run, in words."""
+        """Versions and code here that differ from those of the stored run, in words."""
         old, new = self.stored.versions, self.job.versions
         changes = [
             f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}"
@@ -109,7 +109,7 @@ def find_replayable_run(cell: Cell, seed: int) -> ReplayableRun | None:
 
 @dataclass(frozen=True)
 class _Canary:
-    """The results of ``inside.canary`` on the machine of the records.
+    """Digests of single operations, computed on the machine that recorded the stored runs.
 
     Attributes:
         versions: of NumPy and torch.

@@ -401,7 +401,7 @@ class Session:
         return self.read_numbers_of_quantity(cell, RETURNS)
 
     def read_numbers_of_quantity(self, cell: Cell, quantity: Quantity) -> list[float]:
-        """Return the values of a quantity for the same runs; NaN for runs without one."""
+        """Return a quantity's values for the runs of ``read_returns``; NaN for runs without one."""
         values: list[float] = []
         for job in self._jobs[cell]:
             if job.key not in self._numbers:

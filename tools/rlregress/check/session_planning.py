@@ -27,7 +27,7 @@ def plan_session(
     workers: int = 1,
     replay_seed: int | None = None,
 ) -> SessionPlan:
-    """Return the plan of a session; see ``Session``.
+    """Return the plan of a session: cells, runs, expected time, and the drops that it detects.
 
     Args:
         workers: number of parallel runs.

@@ -44,7 +44,7 @@ _Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Stored:
-    """The stored processes of one algorithm of one framework.
+    """The stored throughput of one algorithm of one framework, measured in several processes.
 
     Attributes:
         protocol: see ``training.throughput_measurement.Protocol``.
@@ -108,7 +108,7 @@ def load_all_throughput() -> dict[tuple[str, str], Stored]:
 
 
 def check_throughput_files(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
-    """Raise UserError if a file needed to measure and judge these is damaged."""
+    """Raise UserError if a file on throughput of these frameworks or algorithms is damaged."""
     load_all_throughput()
     for adapter in adapters:
         for algorithm in set(adapter.framework.algorithms) & set(
@@ -118,7 +118,7 @@ def check_throughput_files(adapters: Sequence[Adapter], algorithms: Sequence[str
 
 
 def collect_current_conditions(framework: str, algorithm: str) -> dict[str, Any]:
-    """Return the conditions of a process that is measured here and now."""
+    """Return the conditions of a measurement made now: protocol, versions, Python, processor."""
     name = framework.partition("@")[0]
     return {
         "algorithm": algorithm,
@@ -211,7 +211,7 @@ def measure_throughput_in_new_processes(
 def judge_measured_throughput(
     new_measurements: Mapping[_Pair, Sequence[Measurement]], alpha: float
 ) -> dict[_Pair, dict[str, ThroughputVerdict]]:
-    """Judge all new processes of a session as one family.
+    """Judge the throughput of all new processes of a session as one family of hypotheses.
 
     Args:
         new_measurements: (full name of a framework, algorithm) -> its new processes.

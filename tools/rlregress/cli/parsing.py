@@ -25,7 +25,7 @@ _SCRIPT = "rlregress.script"
 
 @dataclass(frozen=True, kw_only=True)
 class CommandRow:
-    """A command.
+    """An entry in the list of commands: a command's name, function and purpose.
 
     Attributes:
         name: as it is typed, such as "runs launch".
@@ -116,7 +116,7 @@ class Command(TyperCommand):
 
 
 class LazyCommand(TyperCommand):
-    """An entry in the list of commands. The module of the command is imported when it is used."""
+    """A stand-in for a command, whose module is imported only when the command is used."""
 
     def __init__(self, row: CommandRow) -> None:
         name = row.name.rpartition(" ")[2]

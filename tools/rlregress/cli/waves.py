@@ -25,7 +25,7 @@ _STORE_SECONDS, _QUEUE_SECONDS = 2.0, 30.0
 
 @dataclass(frozen=True)
 class Waves:
-    """Options of the runs of a check.
+    """Options for doing the runs of a check in waves: here, or on a Slurm cluster.
 
     Attributes:
         options: the options of the check; on this machine its ``workers`` do the runs.

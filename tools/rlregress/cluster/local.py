@@ -31,7 +31,7 @@ _EXTERNAL_EXIT_CODES = {
 
 @dataclass
 class Counts:
-    """Counts of runs by their end.
+    """Numbers of runs by how they ended.
 
     Attributes:
         done: runs with a record.

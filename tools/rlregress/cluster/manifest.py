@@ -66,7 +66,7 @@ class _Header:
 
 
 class Manifest:
-    """A written manifest.
+    """A written manifest: a file that lists runs to do, from which single runs are read.
 
     Attributes:
         size: number of runs.

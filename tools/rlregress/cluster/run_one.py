@@ -68,7 +68,7 @@ def build_command_of_run(manifest: Manifest, index: int | str, store: Store) -> 
 
 
 def format_shell_command_of_run(manifest: Manifest, index: str, store: Store) -> str:
-    """Return the same command for a shell, which evaluates ``index``."""
+    """Return the command that does one run, quoted for a shell that evaluates ``index``."""
     *start_of_command, _, option, folder = build_command_of_run(manifest, index, store)
     return f"{shlex.join(start_of_command)} {index} {shlex.join([option, folder])}"
 

@@ -49,7 +49,7 @@ _RESERVED_OPTIONS = ("array", "job-name")
 
 @dataclass(frozen=True)
 class Site:
-    """A site's additions to the scripts.
+    """A computing site's additions to the scripts for Slurm.
 
     Attributes:
         options: options of sbatch, as in ``account=x``; they replace this library's options.

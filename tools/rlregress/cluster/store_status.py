@@ -36,7 +36,7 @@ def survey_store(
     gone: Mapping[str, Collection[int]] | None = None,
     queued: Collection[str] = (),
 ) -> Survey:
-    """Survey a store.
+    """Return the state of a store: numbers of runs by group and state, attempts, and damage.
 
     Args:
         manifests: lists of runs to do; a run in several counts once.

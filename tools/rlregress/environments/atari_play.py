@@ -182,7 +182,7 @@ def play_stacked_frames(player: Player) -> np.ndarray:
 
 
 def play_rewards(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
-    """Return the agent's rewards for frames with ``rewards``."""
+    """Return the reward that the agent gets for each of ``rewards`` of the game."""
     player.reset()
     received = []
     for reward in inputs["rewards"]:

@@ -103,7 +103,7 @@ def _load_detail_faults(framework: str) -> list[Fault]:
 
 
 def _resolve_change_of_fault(fault: Fault) -> Fault:
-    """Return the fault with the change of file that the detail's fault of the same name makes."""
+    """Return the detail's fault of the same name, for the algorithm of this fault."""
     same = select_faults(DETAILS, [fault.framework], [fault.name])[0]
     return replace(same, algorithm=fault.algorithm)
 

@@ -23,7 +23,7 @@ from rlregress.training import worker_launch
 
 @contextmanager
 def inject_fault(fault: Fault) -> Iterator[dict[str, str]]:
-    """Yield the environment variables of a process that uses a copy with the fault in it.
+    """Yield the environment variables with which Python imports a copy that has the fault.
 
     Raises:
         UserError: the fault does not fit the installed version.
@@ -55,7 +55,7 @@ def inject_fault(fault: Fault) -> Iterator[dict[str, str]]:
 def run_python_with_fault(
     fault: Fault, arguments: Sequence[str], patience: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``python *arguments`` in the folder where pytest runs, on a copy with the fault in it.
+    """Run ``python *arguments`` in pytest's folder; it imports a copy that has the fault.
 
     Args:
         patience: seconds after which the process is ended; None: no limit.

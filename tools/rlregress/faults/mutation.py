@@ -32,7 +32,7 @@ _REPORTING_NAMES = (
 
 @dataclass(frozen=True)
 class Edit:
-    """A replacement of some bytes of one line.
+    """A mutation: it replaces some bytes of one line.
 
     Attributes:
         line: from 1.
@@ -55,7 +55,7 @@ def _list_functions(source: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]
 
 @lru_cache(maxsize=256)
 def list_edits_of_file(content: str) -> tuple[tuple[str, Edit], ...]:
-    """Return all edits of a file in the order of lines, each with its function's qualified name.
+    """Return all mutations of a file by line, each with the qualified name of its function.
 
     An edit in a nested function belongs to the inner one.
     """
@@ -148,26 +148,26 @@ def _list_edits_of_node(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     if isinstance(node, ast.Compare):
         values = [node.left, *node.comparators]
         for operator, operand, next_operand in zip(node.ops, values, values[1:], strict=False):
-            yield from _replace_operator(
+            yield from _list_edits_of_operator(
                 operand, next_operand, _COMPARISONS[type(operator)], "comparison", rows
             )
     elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         symbols = _ARITHMETIC[type(node.op)]
-        yield from _replace_operator(node.left, node.right, symbols, "operator", rows)
-        yield from _replace_by_operand(node, node.left, rows, "operand")
+        yield from _list_edits_of_operator(node.left, node.right, symbols, "operator", rows)
+        yield from _list_edits_to_operand(node, node.left, rows, "operand")
     elif isinstance(node, ast.BoolOp):
         words = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         for operand, next_operand in zip(node.values, node.values[1:], strict=False):
-            yield from _replace_operator(operand, next_operand, words, "condition", rows)
+            yield from _list_edits_of_operator(operand, next_operand, words, "condition", rows)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
         sign = "sign" if isinstance(node.op, ast.USub) else "condition"
-        yield from _replace_by_operand(node, node.operand, rows, sign)
+        yield from _list_edits_to_operand(node, node.operand, rows, sign)
     elif isinstance(node, ast.Constant):
-        yield from _change_constant(node)
+        yield from _list_edits_of_constant(node)
     elif isinstance(node, ast.Call):
-        yield from _change_call(node, rows)
+        yield from _list_edits_of_call(node, rows)
     elif isinstance(node, ast.AugAssign | ast.Assign | ast.Expr):
-        yield from _drop_statement(node)
+        yield from _list_edits_dropping_statement(node)
 
 
 def _are_on_one_line(*nodes: ast.AST) -> bool:
@@ -176,10 +176,10 @@ def _are_on_one_line(*nodes: ast.AST) -> bool:
     return len(lines) == 1
 
 
-def _replace_operator(
+def _list_edits_of_operator(
     first: ast.expr, second: ast.expr, words: tuple[str, str], operator: str, rows: Sequence[bytes]
 ) -> Iterator[Edit]:
-    """Replace the word or symbol between two operands."""
+    """Yield the edit that replaces the word or symbol between two operands."""
     if first.end_lineno != second.lineno or first.end_col_offset is None:
         return
     segment = rows[second.lineno - 1][first.end_col_offset : second.col_offset]
@@ -195,16 +195,16 @@ def _get_source_of_node(node: ast.AST, rows: Sequence[bytes]) -> str:
     return segment.decode()
 
 
-def _replace_by_operand(
+def _list_edits_to_operand(
     node: ast.expr, operand: ast.expr, rows: Sequence[bytes], operator: str
 ) -> Iterator[Edit]:
-    """Replace an expression by one of its operands."""
+    """Yield the edit that replaces an expression by one of its operands."""
     if _are_on_one_line(node, operand):
         text = f"({_get_source_of_node(operand, rows)})"
         yield Edit(node.lineno, node.col_offset, node.end_col_offset or 0, text, operator)
 
 
-def _change_constant(node: ast.Constant) -> Iterator[Edit]:
+def _list_edits_of_constant(node: ast.Constant) -> Iterator[Edit]:
     value = node.value
     if isinstance(value, bool):
         new = str(not value)
@@ -217,8 +217,8 @@ def _change_constant(node: ast.Constant) -> Iterator[Edit]:
     yield Edit(node.lineno, node.col_offset, node.end_col_offset or 0, new, "constant")
 
 
-def _change_call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[Edit]:
-    """Swap minimum and maximum, and arguments that follow each other."""
+def _list_edits_of_call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[Edit]:
+    """Yield edits that exchange minimum and maximum, or two arguments that follow each other."""
     name = node.func
     last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
     if last in _EXTREMES and name.end_col_offset is not None:
@@ -239,8 +239,8 @@ def _change_call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[Edit]:
             yield Edit(argument.lineno, start, end, new, "swapped argument")
 
 
-def _drop_statement(node: ast.AugAssign | ast.Assign | ast.Expr) -> Iterator[Edit]:
-    """Drop a statement, but no assignment to a local variable: its later use would fail."""
+def _list_edits_dropping_statement(node: ast.AugAssign | ast.Assign | ast.Expr) -> Iterator[Edit]:
+    """Yield the edit that drops a statement; none for an assignment to a local variable."""
     if not _are_on_one_line(node):
         return
     kinds = (ast.Attribute, ast.Subscript)

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def select_best_directions(plus: np.ndarray, minus: np.ndarray, count: int) -> np.ndarray:
-    """Select the directions whose better return is among the best, bool [directions].
+    """Select the ``count`` directions with the best larger return of their two, bool [directions].
 
     Algorithm 2, line 6.
 
@@ -18,14 +18,14 @@ def select_best_directions(plus: np.ndarray, minus: np.ndarray, count: int) -> n
 
 
 def select_largest_scores(scores: np.ndarray, count: int) -> np.ndarray:
-    """Select the largest scores, bool [directions]."""
+    """Select the ``count`` largest scores, bool [directions]."""
     selected = np.zeros(len(scores), dtype=bool)
     selected[np.argsort(scores)[::-1][:count]] = True
     return selected
 
 
 def compute_step_factor(learning_rate: float, count: int, deviation: float) -> float:
-    """Return the step along one used direction if the returns of its two sides differ by 1.
+    """Return the step along a direction per unit of difference between its two returns.
 
     Algorithm 2, line 7: the learning rate over the number of directions and the standard deviation
     of the returns.

@@ -35,14 +35,12 @@ def _make_triangle_weights(old: int, new: int, width: float) -> np.ndarray:
 
 
 def make_bilinear_weights(old: int, new: int) -> np.ndarray:
-    """Return weights that interpolate the two nearest centres, however many pixels a new one
-    covers.
-    """
+    """Return weights that interpolate between the two nearest old pixels, [new, old]."""
     return _make_triangle_weights(old, new, 1.0)
 
 
 def make_antialiased_weights(old: int, new: int) -> np.ndarray:
-    """Return weights of triangles that are as wide as the new pixels."""
+    """Return linear interpolation weights, widened to the new pixels in shrinking, [new, old]."""
     return _make_triangle_weights(old, new, max(old / new, 1.0))
 
 

@@ -35,13 +35,11 @@ def compute_linear_epsilon(
 def compute_exponential_epsilon(
     first: float, last: float, decay_steps: float, steps: int
 ) -> np.ndarray:
-    """Return epsilon as ``compute_linear_epsilon``; the distance from ``last`` falls to 1/e in
-    ``decay_steps``.
-    """
+    """Return last + (first - last) exp(-t / decay_steps) for each step t, [steps]."""
     return last + (first - last) * np.exp(-np.arange(steps) / decay_steps)
 
 
 def count_random_steps(epsilon: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Number of steps whose epsilon [steps] is above a draw, for each draw [n], float64 [n]."""
+    """Count for each draw [n] the steps whose epsilon [steps] is above it, float64 [n]."""
     above = np.asarray(epsilon)[None, :] > np.asarray(draws, np.float64)[:, None]
     return above.sum(axis=1).astype(np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def compute_kl_divergence(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """KL(first, second) of Gaussians, [samples].
+    """Return KL(first, second) of Gaussians, each a pair of means and deviations, [samples].
 
     Args:
         first, second: means and standard deviations, [2, samples].

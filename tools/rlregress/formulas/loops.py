@@ -11,16 +11,16 @@ def round_up_to_whole_batches(steps: float, batch: float) -> float:
 
 
 def compute_statistics_of_uniform_layer(weight_bound: float, bias_bound: float) -> np.ndarray:
-    """Return statistics of a layer [n, n] with uniform weights, in units of 1 / sqrt(n), [3].
+    """Return RMS weight, largest bias, inverse condition number of a uniform layer [n, n], [3].
 
-    Root mean square of the weights, U(-b, b): b / sqrt(3); largest absolute bias; the smallest
-    over the largest singular value, which is near 0 for independent weights.
+    The first two in units of 1 / sqrt(n). Root mean square of U(-b, b): b / sqrt(3). The smallest
+    singular value over the largest is near 0 for independent weights.
     """
     return np.array([weight_bound / np.sqrt(3.0), bias_bound, 0.0])
 
 
 def compute_statistics_of_orthogonal_layer(gain: float, bias_bound: float = 0.0) -> np.ndarray:
-    """Return the same three statistics of an orthogonal layer times ``gain``.
+    """Return RMS weight, largest bias, inverse condition number of a scaled orthogonal layer, [3].
 
     See ``compute_statistics_of_uniform_layer``.
     """
@@ -30,10 +30,10 @@ def compute_statistics_of_orthogonal_layer(gain: float, bias_bound: float = 0.0)
 def compute_statistics_of_orthogonal_networks(
     gains: np.ndarray, largest_bias: float = 0.0
 ) -> np.ndarray:
-    """Return statistics of networks with orthogonal layers: [2 k + 1] for k gains (thesis, Box 1).
+    """Return the least and largest singular value of each layer, then the largest bias, [2 k + 1].
 
-    All singular values of an orthogonal matrix times a gain equal the gain: smallest and largest
-    of each layer, in the order of ``gains``, then the largest absolute bias of all layers.
+    All singular values of an orthogonal matrix times one of the k gains equal the gain (thesis,
+    Box 1).
     """
     return np.append(np.repeat(np.asarray(gains, dtype=np.float64), 2), largest_bias)
 

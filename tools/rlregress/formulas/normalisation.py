@@ -29,7 +29,7 @@ class Statistics(NamedTuple):
 def compute_cumulative_statistics(
     x: ArrayLike, prior_count: float = PRIOR_COUNT, ddof: int = 0
 ) -> Statistics:
-    """Return statistics in which every number counts the same.
+    """Return mean and variance after each number, all numbers so far weighted equally.
 
     ``prior_count`` numbers of mean 0 and variance 1 count as earlier ones.
 
@@ -49,7 +49,7 @@ def compute_cumulative_statistics(
 
 
 def compute_decayed_statistics(x: ArrayLike, decay: float, ddof: int = 0) -> Statistics:
-    """Return statistics with the weight decay^k, over the sum of weights, for a number k steps ago.
+    """Return mean and variance after each number; a number k steps ago has the weight decay^k.
 
     Args:
         x: [T].

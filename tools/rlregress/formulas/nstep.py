@@ -16,8 +16,7 @@ def compute_nstep_target(
     masked_by: str = "last",
     crosses_ends: bool = False,
 ) -> float:
-    """Return the target of one step: n discounted rewards, and the value of the observation after
-    them.
+    """Return the target of one step: n discounted rewards, and the discounted value after them.
 
     Args:
         rewards, next_values, terminated, truncated: [T]; next_values[t] is the value of the true

@@ -40,7 +40,7 @@ def choose_greedy_action(values: np.ndarray, statistic: Callable[..., np.ndarray
 def drop_extreme_quantiles(
     quantiles: np.ndarray, dropped: int, pooled: bool = True, top: bool = True
 ) -> np.ndarray:
-    """Return the quantiles that form a target, ascending.
+    """Return the quantiles of all networks without the largest (or smallest), ascending.
 
     Kuznetsov et al. 2020, algorithm 1: those of all networks are pooled and sorted, and the largest
     are left out, ``dropped`` for each network.

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def make_constant_schedule(rollouts: int, updates: int) -> np.ndarray:
-    """Return the starting value throughout."""
+    """Return a factor of 1 for every update: nothing decays, [rollouts * updates]."""
     return np.ones(rollouts * updates)
 
 
@@ -41,7 +41,7 @@ def make_linear_schedule_by_update(rollouts: int, updates: int) -> np.ndarray:
 def compute_adaptive_learning_rate_factors(
     divergences: np.ndarray, target: float, factor: float, band: float, can_rise: bool = True
 ) -> np.ndarray:
-    """Return the factor of the learning rate after each of some updates, [n].
+    """Return the learning rate after each update, divided by the initial one, [n].
 
     Divided by ``factor`` where the divergence is above band * target, multiplied by it where it
     is below target / band and ``can_rise`` is true.

@@ -151,7 +151,7 @@ class Adapter:
         return self
 
     def _make_kind(self, kind: type[K], **arguments: Any) -> K:
-        """Return an object of a ``Kind`` with the functions of the adapter's module of its name.
+        """Return a ``Kind``, such as ``Train``, with the functions of the module ``train``.
 
         Args:
             arguments: further arguments of each function.
@@ -168,27 +168,27 @@ class Adapter:
 
     @property
     def observe(self) -> Observe:
-        """Measures updates with known inputs."""
+        """The object that measures updates with known inputs."""
         return self._make_kind(Observe)
 
     @property
     def train(self) -> Train:
-        """Trains with the framework's own loop."""
+        """The object that trains with the framework's own loop."""
         return self._make_kind(Train)
 
     @property
     def call(self) -> Call:
-        """Calls classes and functions with generated arguments."""
+        """The object that calls classes and functions with generated arguments."""
         return self._make_kind(Call)
 
     @property
     def read(self) -> Read:
-        """Reads defaults and names of hyperparameters."""
+        """The object that reads defaults and names of hyperparameters."""
         return self._make_kind(Read)
 
     @property
     def load(self) -> Load:
-        """Loads files that the framework has saved."""
+        """The object that loads files that the framework has saved."""
         return self._make_kind(Load)
 
     def list_trace_trainings(self) -> Mapping[str, TraceTraining]:

@@ -214,7 +214,7 @@ class Train(Kind):
     def collect_running_statistics(
         self, request: TrainingRequest, environments: int
     ) -> RunningStatistics:
-        """Train with the framework's own normalisation of observations around the environments.
+        """Train with the framework's normaliser of observations, and return its statistics.
 
         It is set up with the framework's defaults.
 

@@ -74,7 +74,7 @@ def _read_processor_flags() -> set[str]:
 
 
 def read_arithmetic_of_libraries() -> dict[str, str]:
-    """Return the arithmetic that each library reports. Loads NumPy and torch.
+    """Return library -> the instruction sets (arithmetic) that it uses. Loads NumPy and torch.
 
     A library that reports nothing, or that torch was built without, has no entry.
     """

@@ -17,7 +17,7 @@ _is_installed = False
 
 
 def listen_to_events(listener: Listener, *events: str) -> Callable[[], None]:
-    """Call a listener at each of these events; return a function that removes the listener."""
+    """Call a listener at each of some Python audit events; return a function that removes it."""
     global _is_installed
     for event in events:
         _listeners[event] = (*_listeners.get(event, ()), listener)

@@ -96,7 +96,7 @@ def _train_and_end_process(job: dict[str, Any], work: Callable[[dict[str, Any]],
 
 
 def main(_: list[str]) -> int:
-    """Do the jobs of each file; return 0 when all were tried."""
+    """Do the jobs of each file that standard input names; return 0 when all were tried."""
     for number, path in enumerate(map(str.rstrip, sys.stdin)):
         with open(path, encoding="utf-8") as file:
             request = json.load(file)

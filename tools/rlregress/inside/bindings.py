@@ -131,7 +131,7 @@ def _find_bindings_of_piece(
     module: types.ModuleType, piece: str, texts: Sequence[str], differing: set[str],
     variables: dict[str, Any],
 ) -> tuple[list[Binding], dict[str, Any]]:  # fmt: skip
-    """Return the bindings of a module or of one class, and all values of the second text.
+    """Return bindings of a module or a class to the second text's values, and all such values.
 
     Args:
         variables: the module's names -> their values when the second text is run.
@@ -329,7 +329,7 @@ def _make_bindings_of_dependent_defaults(
 def find_present_and_other_defaults(
     code: types.CodeType, bindings: Sequence[Binding]
 ) -> tuple[Defaults | None, Defaults | None]:
-    """Return the present defaults of a code object's function, and those of bindings, if other."""
+    """Return the defaults of a code object's function now, and those that bindings give it."""
     for owner, *_ in bindings:
         if isinstance(owner, types.FunctionType) and owner.__code__ is code:
             then = {name: value for function, name, value in bindings if function is owner}
@@ -408,7 +408,7 @@ def _get_present_value(owner: Any, name: str) -> Any:
 
 
 def bind_values(bindings: Sequence[Binding]) -> None:
-    """Set every name to its other value."""
+    """Set every name of the bindings to its value in the other version."""
     for owner, name, value in bindings:
         if value is not _ABSENT:
             setattr(owner, name, value)
@@ -418,7 +418,7 @@ def bind_values(bindings: Sequence[Binding]) -> None:
 
 @contextlib.contextmanager
 def bind_temporarily(bindings: Sequence[Binding]) -> Iterator[None]:
-    """Set every name to its other value; restore the present values in the end."""
+    """Set names to their values in the other version, and back at the end of the ``with`` block."""
     before = [Binding(owner, name, _get_present_value(owner, name)) for owner, name, _ in bindings]
     try:
         bind_values(bindings)
@@ -621,7 +621,7 @@ def _walk_own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def list_numbers_bound(bindings: Sequence[Binding]) -> set[float]:
-    """Return the numbers among the values of both versions."""
+    """Return the numbers among the values that bindings set, and among the present values."""
     every = [x for owner, name, value in bindings for x in (value, _get_present_value(owner, name))]
     flat = [y for x in every for y in (x if isinstance(x, (tuple, list)) else [x])]
     return {float(x) for x in flat if isinstance(x, (int, float)) and not isinstance(x, bool)}

@@ -189,7 +189,7 @@ class _Captured:
         self._paths: dict[Any, set[str]] = {}
 
     def number_call(self, signature: Any) -> tuple[int, set[str]]:
-        """Count a call; return its number among calls with its signature, and their known paths."""
+        """Count a call; return its number among those with its signature, and their code paths."""
         self._calls += 1
         self._numbers[signature] = self._numbers.get(signature, 0) + 1
         return self._numbers[signature], self._paths.setdefault(signature, set())
@@ -275,7 +275,7 @@ class Examiner:
     def __call__(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
-        """Return the result of ``repeat.Call`` for the call that a frame starts."""
+        """Repeat the call that a frame starts with the old and the new code; return the result."""
         # only where something is captured
         from rlregress.inside import perturbed, repeat
 
@@ -360,7 +360,7 @@ def _find_differing_statements(
     codes: Sequence[types.CodeType],
     bound: Sequence[bindings.Binding],
 ) -> tuple[set[str], list[list[Any]]]:
-    """Return the names near differing statements, and these statements in both versions.
+    """Return names that differing statements use, and these statements in both versions.
 
     Numbers in these statements become bounds for perturbations; see ``perturbed``.
 
@@ -553,7 +553,7 @@ def _sets_outer_variables(code: types.CodeType) -> bool:
 
 
 def record_with_captured_calls(shared: dict[str, Any], job: dict[str, Any]) -> None:
-    """Train as under a recorder, with calls captured, and write their results."""
+    """Run a training; repeat captured calls with the old and new code, and write the results."""
     trace_worker.prepare_imports(job)
     roots = [*shared["folders"], *trace_worker.find_package_folders(job.get("packages", []))]
     roots += [os.path.abspath(job["script"])] if job.get("script") else []

@@ -27,7 +27,7 @@ _POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal", "lgamma", "d
 
 
 def digest_operations() -> dict[str, str]:
-    """Return the digest of each operation's result on fixed inputs."""
+    """Return operation of NumPy or torch -> digest of its result on fixed inputs."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

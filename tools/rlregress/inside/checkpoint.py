@@ -89,7 +89,7 @@ def write_checkpoint(path: Path, draft: Path, head: Mapping[str, Any], everythin
 
     try:
         with open(draft, "wb") as file:
-            sealed = _Sealed(file)
+            sealed = _DigestingFile(file)
             sealed.write(json.dumps(head).encode() + b"\n")
             pickled.pickle_objects(everything, sealed)
             file.write(sealed.digest.digest())
@@ -192,7 +192,7 @@ def rename_unfit_checkpoint(path: Path) -> Path:
     return aside
 
 
-class _Sealed:
+class _DigestingFile:
     """A file whose content is digested as it is written."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -221,7 +221,7 @@ def has_only_attributes_and_items(kind: Any) -> bool:
 
 
 def _reduce_to_attributes(value: Any) -> Any:
-    """Reduce an object to its class, all attributes, slots and items."""
+    """Return the pickle reduction of an object: its class, all attributes, slots and items."""
     reduced = object.__reduce_ex__(value, pickle.HIGHEST_PROTOCOL)
     items, pairs = (*reduced[3:], None, None)[:2]
     names = {name for kind in type(value).__mro__ for name in list_slots(kind)}

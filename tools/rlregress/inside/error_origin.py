@@ -29,7 +29,7 @@ _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 
 
 def find_error_origin(error: BaseException, places: Places) -> str:
-    """Return ``TRACED``, ``SUITE`` or ``RECORDER``; ``UNKNOWN`` if no frame is in one of them."""
+    """Return which code raised an error: ``TRACED``, ``SUITE``, ``RECORDER`` or ``UNKNOWN``."""
     error_origin = caller = UNKNOWN
     for frame, _ in traceback.walk_tb(error.__traceback__):
         file = os.path.abspath(frame.f_code.co_filename)

@@ -142,7 +142,7 @@ def _add_types_to_part(numbers: Part, types: str) -> Part:
 
 
 def _make_untyped_part(value: Any) -> Part:
-    """Return a part without text and types."""
+    """Return a part with the digest and numbers of a value, without text and types."""
     if isinstance(value, dict):
         return _join_event_parts([_make_untyped_part(value[key]) for key in sorted(value, key=str)])
     if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:
@@ -284,7 +284,7 @@ def _make_part_of_numbers(arrays: Sequence[np.ndarray]) -> Part:
 
 
 def join_event_parts(parts: Sequence[Part]) -> Part:
-    """Join parts into one."""
+    """Join several parts (recorded values) into one."""
     return _add_types_to_part(
         _join_event_parts(parts), _shorten_types("; ".join(p[5] for p in parts))
     )
@@ -322,7 +322,7 @@ def list_given_and_real_path(file: str) -> tuple[str, str]:
 
 
 class Places:
-    """Finds the nearest frame of the traced code.
+    """The folders and files of the traced code; finds the nearest stack frame in them.
 
     Args:
         roots: folders or files of the traced code; a file's frames are named by its base name.

@@ -33,7 +33,7 @@ _EVENTS_TO_COLLECT = 2000
 
 
 class Networks:
-    """All modules that were created or copied and are still in use."""
+    """All modules of torch that were created or copied and are still in use."""
 
     def __init__(self) -> None:
         #: identity -> module, in the order of creation.

@@ -308,7 +308,7 @@ def list_own_attributes(value: Any) -> dict[str, Any]:
 
 
 class LeavesByPath(dict[str, Any]):
-    """A mapping from path to leaf, for all leaves of a value.
+    """Path -> kind and content, for every leaf (value without parts) inside a value.
 
     The type of an object with parts, and the length of a sequence, are leaves as well.
 
@@ -331,7 +331,7 @@ def list_leaves(
     named: dict[int, str] | None = None,
     unread: Callable[[dict[Any, Any], str], Collection[str]] | None = None,
 ) -> LeavesByPath:
-    """Return all leaves of a value.
+    """Return all leaves (values without parts) inside a value, by path: kind and content of each.
 
     Args:
         named: identity -> name, for values that are described elsewhere and not repeated here.

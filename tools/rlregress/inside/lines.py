@@ -132,7 +132,7 @@ class Lines:
         return {file: sorted(names) for file, names in by_file.items()}
 
     def list_tested_branches(self) -> dict[str, list[tuple[int, bool, bool, str]]]:
-        """Return file below its root -> tests: line, whether each held and failed, and its text."""
+        """Return file below its root -> conditions: line, if it was true, if it was false, text."""
         by_file: dict[str, list[tuple[int, bool, bool, str]]] = {}
         for file, function, set_marks in self._list_executed_functions(self._within):
             for test in function.tests:
@@ -148,7 +148,7 @@ _AT_IMPORT: dict[str, Any] = {}
 
 @contextmanager
 def note_functions_called_by_imports(places: Places) -> Iterator[None]:
-    """Note the functions that imports in the block call."""
+    """Note the functions that are called by imports inside the ``with`` block."""
     with Lines(places) as lines:
         yield
     lines.note_reading_of_types_and_texts()

@@ -87,23 +87,23 @@ _reading: set[str] = set()
 _started: set[tuple[int, str, str]] = set()
 
 
-class _Sought:
+class _NameNotingFinder:
     """An import finder that notes the names of modules and finds none."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        """Note the name and find nothing: a later finder finds the module."""
+        """Note the name of the module and find nothing: a later finder finds the module."""
         _sought.add(name)
 
 
 def note_everything_loaded() -> None:
-    """Note everything that is loaded from now on, for as long as the process lives."""
+    """Note every module and file that is loaded or read from now on, until the process ends."""
     global _watching
     if not _watching:
         _watching = True
         for event, note in _NOTES.items():
             audit_events.listen_to_events(note, event)
-        sys.meta_path.insert(0, _Sought)
+        sys.meta_path.insert(0, _NameNotingFinder)
         for owner, name in _DESCRIBING:
             _note_calls(owner, name, _note_read_description)
         for owner, name in _PROPERTIES:
@@ -244,7 +244,7 @@ def _get_file_of_frame(frame: Any) -> str:
 
 @functools.cache
 def _reads_only_definition_attributes(code: CodeType, offset: int) -> bool:
-    """Return whether an instruction reads only what a function's definition decides.
+    """Return whether the instruction after an offset reads what a function's definition decides.
 
     A function that becomes a generator has another definition; see ``training_selection``.
     """
@@ -316,7 +316,7 @@ def list_process_start_events(places: Places) -> list[str]:
 
 
 def list_loaded_files(places: Places) -> dict[str, list[Any]]:
-    """Return everything that is loaded by now; traced files are named below their roots.
+    """Return the modules and files loaded or read so far; traced files are named below roots.
 
     ``imported``: modules and executed scripts; ``opened``: files that were read and are not
     Python; ``distributions_imported``: top-level modules beside the standard library and this

@@ -88,7 +88,7 @@ def do_decorators_differ(name: str, texts: Sequence[str]) -> bool:
 def add_names_used_in_other_text(
     module: types.ModuleType, name: str, texts: Sequence[str], path: str
 ) -> None:
-    """Add to a module the names that a function uses in another version of its text.
+    """Add to a module the names that another version of a function uses and the module lacks.
 
     These are imports, definitions and assignments at the top of the other text, methods of its
     class there, and names that those use in turn. Names that the module has stay as they are. A
@@ -122,7 +122,7 @@ def add_names_used_in_other_text(
 
 
 def define_missing_names_from_text(module: types.ModuleType, text: str, used: set[str]) -> None:
-    """Add to a module the names that a text defines at its top, and the names that they use."""
+    """Add to a module the ``used`` names that it lacks, as a text defines them at its top."""
     missing = used - set(vars(module))
     while missing:
         lent = [
@@ -193,7 +193,7 @@ def find_class_statements(text: str, name: str) -> list[ast.stmt]:
 
 
 def _check_arguments_of_inner_functions(texts: Sequence[str], name: str) -> None:
-    """Raise Misfit if an inner function takes other arguments in the other text."""
+    """Raise Misfit if inner functions of a name take other arguments in the second text."""
     last = name.rpartition(".")[2]
     takes = []
     for text in texts:

@@ -23,7 +23,7 @@ _DEEP = 40
 
 
 class OtherActivity:
-    """Notes who started the threads that record events, and every process.
+    """Notes the code that starts each process, and each thread in which events are recorded.
 
     Args:
         instead: class -> the class that does the same in one process; adds to ``IN_ONE_PROCESS``.
@@ -73,7 +73,7 @@ class OtherActivity:
             self.rows.append(row)
 
     def _find_starter(self) -> dict[str, Any]:
-        """Return the row of the starting class: one with a replacement, or the nearest traced."""
+        """Return the class of the calling code: one with a substitute, else the nearest traced."""
         frame: Any = sys._getframe(2)
         nearest: dict[str, Any] | None = None
         for _ in range(_DEEP):

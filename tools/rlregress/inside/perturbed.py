@@ -139,7 +139,7 @@ class Target(NamedTuple):
         return self.labels[-1].strip(".[]'") in names
 
     def change_part(self, value: Any, number: int, words: list[str]) -> Any:
-        """Apply the change with a number to the part, and return it; objects change in place.
+        """Apply the change of index ``number`` to a value, and return it; objects change in place.
 
         Args:
             words: a description of each changed number, array or tensor is added to it.

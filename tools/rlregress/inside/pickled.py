@@ -157,7 +157,7 @@ def _rebuild_array_with_zeros(shape: tuple[int, ...], dtype: np.dtype, start: An
 
 
 def rebuild_tensor(kind: type, storage: Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
-    """Return a tensor on a storage that was read."""
+    """Rebuild a pickled tensor on its memory, which was read before."""
     dtype, offset, shape, stride = layout
     tensor = torch.empty(0, dtype=dtype).set_(
         storage.tensor.untyped_storage(), offset, shape, stride

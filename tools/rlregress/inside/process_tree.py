@@ -44,7 +44,7 @@ _PASSED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.
 
 
 def make_supervised_command(command: Sequence[str], parent: int = 0) -> list[str]:
-    """Return the command that supervises another one.
+    """Return a command that runs another one, and ends all its processes if this one ends.
 
     Args:
         parent: the process whose end ends the command; 0: this one.

@@ -76,7 +76,7 @@ class Environments:
         call_for_all_subclasses(self._recorder, core.Env, hook_class)
 
     def hook_environment_class(self, kind: Any) -> None:
-        """Record a class of environments."""
+        """Hook a class of environments, so that its resets and steps are recorded."""
         # a quiet recorder only seeds environments, unless it has to count their steps
         counts = self._recorder.steps_left or not self._recorder.quiet
         for name in ("reset", "step", "seed") if counts else ("reset", "seed"):

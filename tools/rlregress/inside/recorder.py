@@ -166,7 +166,7 @@ class Recorder:
     def add_event(
         self, kind: str, name: str, parts: dict[str, Any], at: Any, values: Any = None
     ) -> None:
-        """Append an event.
+        """Append an event to the trace, if its kind is recorded now.
 
         Args:
             at: its place in the traced code; None: it is outside.
@@ -586,7 +586,7 @@ def _is_data_for_tensor(value: Any) -> bool:
 
 
 def list_recorded_and_logged_methods() -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the recorded methods, logging methods and ``in_one_process`` of all adapters."""
+    """Return the recorded and the logging methods of all adapters, and one-process substitutes."""
     from rlregress import frameworks
 
     recorded: list[str] = []

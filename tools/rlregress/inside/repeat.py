@@ -233,7 +233,7 @@ class Call:
         return counts
 
     def _check_outside_unchanged(self, before: LeavesByPath) -> None:
-        """Raise NotCompared if the calls have changed a value outside of their arguments."""
+        """Raise NotCompared if calls have changed a variable that is none of their arguments."""
         now = list_outside_leaves(self._modules, self._around)
         for path in {**before, **now}:
             if not (path in before and path in now and are_leaves_equal(before[path], now[path])):
@@ -266,7 +266,7 @@ class Call:
     def _find_least_difference(
         self, counts: dict[str, Any], seconds: float, end: float
     ) -> tuple[Perturbation, Difference] | None:
-        """Return the smallest perturbation that shows a difference; count the others."""
+        """Return the smallest perturbation that shows a difference; count how the others end."""
         arguments = self._copy_arguments()
         waiting = collections.deque(
             list_perturbations(arguments, self._names, self._near, self._options)
@@ -436,7 +436,7 @@ class Call:
     def _is_within_spread_of_old(
         self, old: Code, perturbation: Perturbation | None, difference: Difference
     ) -> bool:
-        """Return whether moving all numbers by one ulp changes the old code's outcome as much."""
+        """Return whether the old code differs as much if all numbers move by their last digit."""
         spread: dict[str, float] = {}
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
@@ -504,7 +504,7 @@ class Call:
 def list_outside_leaves(
     modules: Sequence[types.ModuleType], around: Mapping[str, Any]
 ) -> LeavesByPath:
-    """Return the leaves of all variables of modules, of classes, and around the function."""
+    """Return the leaves of all variables of modules and their classes, and of ``around``."""
     names = {module.__name__ for module in modules}
     owners: list[tuple[str, Any]] = [(module.__name__, module) for module in modules]
     owners += [(f"{owner}.{kind.__qualname__}", kind) for owner, module in owners
@@ -620,7 +620,7 @@ def _list_tensors_with_gradient(
 
 
 def _compute_gradients(result: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return path -> gradient of a fixed weighting of the results, for each tensor argument."""
+    """Return path of each tensor argument -> gradient of a fixed weighted sum of the results."""
     results = _list_tensors_with_gradient(result, _DEEP_RESULT, list(arguments.values()))
     # tensors that others are computed from; results are differentiated by these
     inputs = _list_tensors_with_gradient(dict(arguments), _DEEP) if results else []

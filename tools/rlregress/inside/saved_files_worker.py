@@ -158,7 +158,7 @@ class _KindLoader:
     def _call_or_describe_error(
         self, when: str, work: Callable[..., Any], *arguments: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """Return the result and an empty row, or None and the error with its place."""
+        """Call ``work``; return its result and an empty row, or None and a row on its error."""
         try:
             with isolate_random_generators(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -175,7 +175,7 @@ class _KindLoader:
     def _note_items_of_loaded_file(
         self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]
     ) -> None:
-        """Note the items of a loaded file, and its items after it was saved and loaded again."""
+        """Note items of a loaded file and its use; with ``again`` also after reloading a copy."""
         rows.extend(self._list_rows_of_items(kind.state(loaded)))
         if not again:
             rows.extend(self._list_rows_of_items(kind.go_on(loaded)))

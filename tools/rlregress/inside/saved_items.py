@@ -30,7 +30,7 @@ _SPACE = ("low", "high", "n", "nvec", "start", "spaces")
 
 
 def describe_items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]]:
-    """Yield path, description and numbers of each item of a value.
+    """Yield path, description and numbers of each item (part without parts) of a value.
 
     The numbers are the norm and two projections of all floats; they show how far floats differ.
     """

@@ -22,7 +22,7 @@ _LONGEST = 100
 
 
 def _read_generator_states() -> dict[str, Any]:
-    """Return name of a generator in reports -> its state."""
+    """Return random generator (by its name in reports) -> its state."""
     return {_NAMES[library]: state for library, state in read_comparable_states().items()}
 
 

@@ -210,7 +210,7 @@ def _replace_whole_method(imported: _Imported, name: str) -> bool:
 def _can_be_replaced(
     old: Sequence[types.CodeType], new: Sequence[types.CodeType], name: str, texts: Sequence[str]
 ) -> bool:
-    """Return whether replacing code objects suffices: always, except for some methods."""
+    """Return whether replacing a function's code objects is enough; for some methods it is not."""
     if not methods.is_method_in_both(name, texts):
         return True
     if len(old) != len(new) or methods.do_decorators_differ(name, texts):
@@ -219,7 +219,7 @@ def _can_be_replaced(
 
 
 def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]:
-    """Return key of each code object of a function -> its code in the other text."""
+    """Return key of each present code object of a function -> the code in the other text."""
     old, new = imported.find_code_in_both_texts(name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {imported.file}")

@@ -24,7 +24,7 @@ _DIGITS = 8
 
 
 class Trail:
-    """The digests of one training; a context manager around it.
+    """Digests of a training's state at its updates; a context manager around the training.
 
     An update is a call of ``step`` of any optimizer of torch. A row holds the state of the
     training at one update, in causal order: all actions and observations of the environments so

@@ -26,7 +26,7 @@ _EPISODES = 20
 
 
 def make_kind_of_user_file(user: dict[str, Any], adapter: Adapter) -> FileKind:
-    """Return the kind of saved file that represents a user's file.
+    """Return functions that load, save and describe a user's file, as for a framework's files.
 
     Args:
         user: ``file``; ``loader``, a file with a function ``load(path)``, and ``act(policy,
@@ -92,7 +92,7 @@ def _import_user_file(file: str) -> Any:
 
 
 def _choose_observations(user: dict[str, Any], agent: Any) -> Any:
-    """Return observations from the user's file, from random actions, or random ones."""
+    """Return observations: from the user's file, else of random actions, else random numbers."""
     if user["observations"]:
         return np.load(user["observations"], allow_pickle=False)
     if user["environment"]:

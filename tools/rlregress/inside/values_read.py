@@ -79,7 +79,7 @@ def list_statements_at_lines(text: str, first_line: int, rows: Collection[int]) 
 
 
 def find_names_computing(text: str, first_line: int, names: set[str]) -> set[str]:
-    """Add to names all those from which a function's assignments compute them."""
+    """Return ``names`` and all names from which a function's assignments compute them."""
     function = _find_function(text, first_line) or ast.Pass()
     assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
     for _ in range(_STEPS):
@@ -172,7 +172,7 @@ class Watch:
         self.values: Values = {}
 
     def call_and_watch(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function; note the values that statements of the watched one read and write."""
+        """Call a function; note the values that the watched code's statements read and write."""
 
         if not self._codes:
             return function(*arguments)

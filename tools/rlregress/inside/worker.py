@@ -195,7 +195,7 @@ class _Outcome:
 
 
 class _Run:
-    """One training of a cell: started, or continued from a checkpoint, evaluated and described.
+    """One training of a cell, new or continued from a checkpoint, with its evaluation and record.
 
     Args:
         progress: file with the progress; drafts of checkpoints are written beside it.

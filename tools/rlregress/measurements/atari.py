@@ -21,7 +21,7 @@ Inputs = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Players of a game through a framework's preprocessing: all of it, or single wrappers.
+    """Makers of players: a fake game behind a framework's preprocessing, or single wrappers of it.
 
     Attributes:
         part: (game, name of a wrapper) -> a player of the game through that wrapper alone.
@@ -43,12 +43,12 @@ Measure = Callable[[Preprocessing, Inputs], np.ndarray]
 
 
 def _make_measurement_of_scene(name: str, scene: Callable[..., np.ndarray]) -> Measure:
-    """Return a measurement that plays a scene without inputs through one wrapper."""
+    """Return a measurement: the result of a scene of ``atari_play`` behind the wrapper ``name``."""
     return lambda own, i: scene(own.part(AtariGame(), name))
 
 
 def _make_measurement_of_scene_with_inputs(name: str, scene: Callable[..., np.ndarray]) -> Measure:
-    """Return a measurement that plays a scene with inputs through one wrapper."""
+    """Return a measurement as ``_make_measurement_of_scene``; the scene gets the inputs, too."""
     return lambda own, i: scene(own.part(AtariGame(), name), i)
 
 
@@ -57,20 +57,20 @@ def _make_measurement_of_image_networks(scene: Callable[..., np.ndarray]) -> Mea
 
 
 def measure_noop_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
-    """Return the fewest and the most no-ops of a reset."""
+    """Return the fewest and the most no-ops of a reset, and 1 if all its actions are no-ops."""
     return atari_play.summarize_noop_openings(
         *(atari_play.list_actions_of_reset(preprocessing.waiting(most)) for most in (False, True))
     )
 
 
 def measure_fire_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
-    """Return the actions of a reset, in a game with FIRE and in one without."""
+    """Return number, first and second of a reset's actions; their number in a game without FIRE."""
     parts = (preprocessing.part(AtariGame(fire=fire), "FireResetEnv") for fire in (True, False))
     return atari_play.summarize_fire_openings(*map(atari_play.list_actions_of_reset, parts))
 
 
 def measure_resized_frame(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
-    """Return size and colours of a resized picture."""
+    """Return height, width and the colours of two pixels of a resized picture."""
     game = AtariGame(shape=inputs["picture"].shape, picture=inputs["picture"])
     return atari_play.play_warped_frame(preprocessing.part(game, "WarpFrame"), inputs)
 

@@ -23,7 +23,7 @@ _SATURATED = 5.0
 def measure_numbers_of_q_networks_and_targets(
     make_agent: MakeContinuousAgent, inputs: Inputs
 ) -> np.ndarray:
-    """Measure how many Q networks an agent with default settings has.
+    """Count the Q networks and the target Q networks of an agent with default settings.
 
     An agent for actions of ``dimensions`` dimension. Observed, [2]: Q networks that are trained;
     target Q networks.
@@ -35,7 +35,7 @@ def measure_numbers_of_q_networks_and_targets(
 def measure_mean_and_spread_of_next_actions(
     make_agent: MakeContinuousAgent, inputs: Inputs
 ) -> np.ndarray:
-    """Return the policy of the next action, and the noise that is added to it.
+    """Measure the mean of the next actions in an update, and the spread of the noise on them.
 
     The policy's last layer gives ``online`` in every state, the target policy's ``target``; bounds
     -1 and 1. One update on ``samples`` transitions with parameters of any noise at their defaults:
@@ -49,7 +49,7 @@ def measure_mean_and_spread_of_next_actions(
 
 
 def measure_targets_at_episode_ends(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Measure which ends of an episode stop the bootstrap.
+    """Measure the target of a step inside an episode, a terminated and a truncated one.
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags terminated[k],
     truncated[k]). The flags enter where the framework receives them when it stores a transition.
@@ -78,7 +78,7 @@ def measure_targets_at_episode_ends(make_agent: MakeContinuousAgent, inputs: Inp
 
 
 def measure_critic_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Measure the distance between prediction and target.
+    """Measure the critic loss for several errors, which shows its distance function.
 
     An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
     the target then; every Q network outputs reward + errors[k]. Observed, [3]: the loss that
@@ -94,7 +94,7 @@ def measure_critic_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.n
 
 
 def measure_actor_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Return the slope of the policy's objective.
+    """Measure the policy's loss where Q network and target Q network output different numbers.
 
     The Q network outputs ``online`` and the target Q network ``target``, everywhere. Observed, [1]:
     the loss of the policy that is differentiated.
@@ -106,7 +106,7 @@ def measure_actor_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.nd
 
 
 def measure_policy_delay(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Measure how often policy and targets are updated.
+    """Measure the updates of policy and target Q network per update of the Q network.
 
     The framework's own loop with defaults for how often policy and targets are updated, ``steps``
     steps with one update of the Q network each. Observed, [2]: updates of the policy, and changes
@@ -151,7 +151,7 @@ def measure_target_share(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.
 def measure_actions_with_exploration_noise(
     make_agent: MakeContinuousAgent, inputs: Inputs
 ) -> np.ndarray:
-    """Measure the units of exploration noise, and how actions are kept within bounds.
+    """Measure actions with constant exploration noise: its units, and how bounds are kept.
 
     Bounds ``low`` and ``high``; the policy's last layer gives ``pre_tanh``. Exploration adds the
     constant noise[k] in the units in which the framework takes its noise. Observed, [2]: the first
@@ -177,7 +177,7 @@ def measure_actions_with_exploration_noise(
 def measure_default_exploration_noise(
     make_agent: MakeContinuousAgent, inputs: Inputs
 ) -> np.ndarray:
-    """Measure exploration noise of an agent whose noise is not set.
+    """Measure the size of the exploration noise of an agent whose noise is not set.
 
     Bounds -1 and 1, a policy whose action is 0 in every state; ``samples`` actions of the
     framework's own loop after the start of learning, an update every ten steps. Observed, [1]: the
@@ -191,7 +191,7 @@ def measure_default_exploration_noise(
 
 
 def measure_learning_starts(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Measure until when actions are random, and from when there are updates.
+    """Measure the steps with random actions at the start, and those before the first update.
 
     The setting for the start of learning is ``starts``; the policy is at the upper bound, without
     noise. Observed, [2]: steps up to the last action below it; steps taken before the first update,
@@ -225,7 +225,7 @@ def measure_new_draws_of_warmup(make_agent: MakeContinuousAgent, inputs: Inputs)
 
 
 def measure_clipped_gradient_norm(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Return the norm of huge gradients at the optimisers' steps.
+    """Measure the norm to which huge gradients of the Q network are clipped, if they are.
 
     The framework's own loop; the Q network outputs ``value`` everywhere, so that the norm of its
     gradients is beyond 100. Observed, [1]: one over the norm of all gradients together at the

@@ -24,7 +24,6 @@ from rlregress.measurements.loss_minimum import (
 
 Inputs = Mapping[str, Any]
 
-#: so many actions that a random one is hardly ever the greedy one
 #: actions, so that a random one is hardly ever the greedy one: in a run of all draws once in 180
 _MANY = 5000
 
@@ -32,7 +31,7 @@ _MANY = 5000
 def _measure_target(
     agent: DiscreteAgent, online: Sequence[float], target: Sequence[float]
 ) -> float:
-    """Return the target of Q(s, 0)."""
+    """Return the target of Q(s, 0): the value at which the loss is lowest."""
     return find_argmin_of_loss(lambda number: agent.compute_loss([number, *online[1:]], target))
 
 
@@ -66,7 +65,7 @@ def measure_double_q_target(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
 
 
 def measure_target_of_tied_actions(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Return the next value where several actions are the best.
+    """Measure the target where several next actions share the best value.
 
     The target network outputs ``target``, with several best values, in every state; the Q network
     prefers the first of them. Reward ``reward``; the target y is found as in the detail on double
@@ -79,7 +78,7 @@ def measure_target_of_tied_actions(make_agent: MakeDiscreteAgent, inputs: Inputs
 
 
 def measure_targets_at_episode_ends(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Measure which ends of an episode stop the bootstrap.
+    """Measure the target of a step inside an episode, a terminated and a truncated one.
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags
     terminated[k], truncated[k]). The flags enter where the framework receives them when it stores a
@@ -103,7 +102,7 @@ def measure_targets_at_episode_ends(make_agent: MakeDiscreteAgent, inputs: Input
 
 
 def measure_loss_kind(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Measure the distance between prediction and target.
+    """Measure the loss for several errors, which shows its distance function.
 
     An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
     the target then; the Q network outputs reward + errors[k] for their action. Observed, [3]: the
@@ -118,7 +117,7 @@ def measure_loss_kind(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarr
 
 
 def measure_clipped_gradient_norm(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Return the norm of huge gradients at the optimiser's step.
+    """Measure the norm to which huge gradients are clipped, if they are.
 
     The framework's own loop; every parameter of the Q network is ``weight``, so that the gradients
     of whatever loss have a norm beyond 100. Observed, [1]: one over the norm of all gradients
@@ -133,7 +132,7 @@ def measure_clipped_gradient_norm(make_agent: MakeDiscreteAgent, inputs: Inputs)
 def _record_target_moves(
     make_agent: MakeDiscreteAgent, settings: Settings
 ) -> tuple[list[tuple[int, float]], int]:
-    """Return steps and shares of each move of the target network, and the number of environments.
+    """Return (environment steps, share moved) of each target update, and number of environments.
 
     Every parameter of the Q network is 1 and of the target network 0, and so again after each move.
     """
@@ -153,7 +152,7 @@ def _record_target_moves(
 
 
 def measure_target_update_interval(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Measure the unit in which the interval between two updates of the target network is counted.
+    """Measure the environment steps between two updates of the target network.
 
     The framework's own loop with one environment, an update by its own setting every ``every``
     steps, its setting for the target network's interval at ``interval``, a run of ``steps`` steps.
@@ -174,7 +173,7 @@ def measure_target_update_interval(make_agent: MakeDiscreteAgent, inputs: Inputs
 def measure_target_update_interval_of_several_environments(
     make_agent: MakeDiscreteAgent, inputs: Inputs
 ) -> np.ndarray:
-    """Measure the same interval with several environments.
+    """Measure the transitions between two updates of the target network, over all environments.
 
     As for one environment, with ``environments`` of them (one, where a framework has no setting for
     more). Observed, [2]: environments that were stepped; transitions, over all of them, from one
@@ -215,7 +214,7 @@ def measure_steps_between_hard_updates(make_agent: MakeDiscreteAgent, inputs: In
 
 
 def measure_epsilon_schedule(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Measure the probability of a random action at both ends and on the way.
+    """Count the random actions of runs with different draws, which shows how epsilon falls.
 
     Epsilon is set to fall from ``first`` to ``last`` over ``falls`` of ``steps`` environment steps.
     The greedy action is the last of five thousand; each uniform draw that decides whether an action
@@ -238,7 +237,7 @@ def measure_epsilon_schedule(make_agent: MakeDiscreteAgent, inputs: Inputs) -> n
 
 
 def measure_deterministic_exploration(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Measure exploration when a user asks for an action without chance.
+    """Measure whether actions are random: in training, and where a deterministic one is requested.
 
     Epsilon is ``epsilon`` throughout and every draw that decides is 0.0, so that every choice that
     uses epsilon is random. Observed, [2]: 1.0 if the action that a user gets in training is random;
@@ -273,7 +272,7 @@ def measure_learning_starts(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
 
 
 def measure_train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Measure the unit in which the steps between two updates are counted.
+    """Measure the transitions between two updates, with one and with several environments.
 
     The framework's own setting for steps between two updates is ``every``; once with one
     environment, once with ``environments`` (one, where a framework has no setting for more).

@@ -64,7 +64,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class LoopRecord:
-    """The record of a run of the framework's own loop.
+    """The actions and updates of a run of the framework's own loop.
 
     Attributes:
         actions: of each environment that was stepped, those that it received.
@@ -93,7 +93,7 @@ class DiscreteAgent(Protocol):
         """Make Q network and target network output online[a] and target[a] in every state."""
 
     def fill_parameters(self, online: float, target: float) -> None:
-        """Set every parameter of the networks to a number."""
+        """Fill the Q network's parameters with ``online``, the target network's with ``target``."""
 
     def read_target_parameter(self) -> float:
         """Return one parameter of the target network."""
@@ -135,7 +135,7 @@ class ContinuousAgent(Protocol):
         """Make the last layers of policy and target policy output ``online`` and ``target``."""
 
     def fill_parameters(self, online: float, target: float) -> None:
-        """Set every parameter of Q networks and policy, and of their targets, to a number."""
+        """Fill Q networks and policy with the number ``online``, their targets with ``target``."""
 
     def read_target_parameters(self) -> tuple[float, float | None]:
         """Return a parameter of a target Q network, and one of the target policy if any."""
@@ -154,7 +154,7 @@ class ContinuousAgent(Protocol):
         """Return the next actions that target Q networks evaluate in an update, [batch_size]."""
 
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
-        """Run a training, as ``DiscreteAgent.run_loop`` does."""
+        """Run the framework's own loop, as ``DiscreteAgent.run_loop`` does."""
 
 
 MakeContinuousAgent = Callable[[Settings], ContinuousAgent]
@@ -168,7 +168,7 @@ class QuantileCritic(Protocol):
     """
 
     def compute_quantile_loss(self, quantiles: Sequence[float]) -> float:
-        """Return the loss that one update differentiates.
+        """Return the loss of the Q networks that one update differentiates.
 
         Every Q network outputs these quantiles. The transitions of its minibatch have reward and
         ends of the settings, and no entropy enters their target.

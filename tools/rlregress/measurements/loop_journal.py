@@ -47,9 +47,7 @@ class Journal:
         return sum(1 for received in self.actions if received)
 
     def list_collected_actions(self) -> np.ndarray:
-        """Return the first number of each action, of the environments that were stepped:
-        [environments, t].
-        """
+        """Return each action's first number, [environments that were stepped, steps]."""
         return np.array([received for received in self.actions if received])[..., 0]
 
     def count_updates(self, part: str, after_steps: int = 0) -> int:

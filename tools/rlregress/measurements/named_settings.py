@@ -6,7 +6,7 @@ from typing import Any
 
 
 class NamedSettings:
-    """Settings of an agent, of which None is the framework's default."""
+    """Settings of an agent; None stands for the framework's default."""
 
     def map_to_framework_names(self, **names: str) -> dict[str, Any]:
         """Return the settings that are not default, by the framework's names."""

@@ -59,17 +59,17 @@ def measure_normalised_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
 
 
 def measure_last_of_equal_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the last observation, after others that are all the same."""
+    """Return the last observation, normalised; ``still`` observations of 0 precede it."""
     return _walk_and_observe(walk, np.append(np.zeros(int(inputs["still"])), inputs["last"]))[-1:]
 
 
 def measure_last_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the last two observations."""
+    """Return the last two observations of a walk, normalised."""
     return _walk_and_observe(walk, inputs["observations"])[-2:]
 
 
 def measure_early_and_late_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the observations at five indices, the first three, 50 and 199."""
+    """Return the normalised observations 0, 1, 2, 50 and 199 of a walk."""
     return _walk_and_observe(walk, inputs["observations"])[[0, 1, 2, 50, 199]]
 
 
@@ -79,7 +79,7 @@ def _walk_and_collect_rewards(walk: Walk, inputs: Inputs) -> np.ndarray:
 
 
 def measure_normalised_rewards(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the rewards after the first."""
+    """Return the rewards that the normalised environment gave on a walk, without the first."""
     return _walk_and_collect_rewards(walk, inputs)[1:]
 
 
@@ -107,12 +107,12 @@ def _collect_observations_and_rewards_at(
 
 
 def measure_default_normalisation(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return observations and rewards of two steps, by default in a training on rollouts."""
+    """Return observations and rewards of step 3 and the last step, with on-policy defaults."""
     return _collect_observations_and_rewards_at(walk, inputs, [3, -1])
 
 
 def measure_default_off_policy_normalisation(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return observations and rewards of the last two steps, by default in off-policy training."""
+    """Return observations and rewards of the last two steps, with off-policy defaults."""
     return _collect_observations_and_rewards_at(walk, inputs, [-2, -1])
 
 

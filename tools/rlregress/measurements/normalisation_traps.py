@@ -29,12 +29,14 @@ def _walk_on_alternating_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
 
 
 def measure_last_of_few_offset_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the last two of a few observations that alternate around an offset."""
+    """Return the last two normalised observations of a few that alternate around an offset."""
     return _walk_on_alternating_observations(walk, inputs)[-2:]
 
 
 def measure_failures_at_large_offset(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return flags: observations around an offset are not finite, far too large, far too small."""
+    """Return flags: some normalised observation is not finite; the largest of the last 50 is above
+    3; it is below 0.5.
+    """
     numbers = _walk_on_alternating_observations(walk, inputs)
     late = np.abs(numbers[-50:][np.isfinite(numbers[-50:])])
     broken = not np.all(np.isfinite(numbers))
@@ -42,7 +44,7 @@ def measure_failures_at_large_offset(walk: Walk, inputs: Inputs) -> np.ndarray:
 
 
 def measure_observations_of_two_environments(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the observations of two environments side by side, those of the first one first."""
+    """Return the normalised observations of two environments, those of the first one first."""
     scripts = [make_script_of_observations(inputs[name]) for name in ("first", "second")]
     return walk(scripts).observations[1:].T.reshape(-1)
 

@@ -48,7 +48,7 @@ class Settings(NamedSettings):
 
 
 class Effects(NamedTuple):
-    """The effects of an update.
+    """The loss of an update, and its gradients.
 
     Attributes:
         loss: the total loss that is differentiated.
@@ -88,7 +88,7 @@ def _measure_value_loss(
 
 
 def measure_value_loss_scale(update: Update, inputs: Inputs) -> np.ndarray:
-    """Measure the value loss before its coefficient."""
+    """Measure the value loss of a batch of equal errors, with a coefficient of 1."""
     returns = np.full(int(inputs["batch_size"]), inputs["return"])
     return np.array(
         [_measure_value_loss(update, inputs["value"], returns, inputs["value"], value_clip=0.0)]
@@ -96,7 +96,7 @@ def measure_value_loss_scale(update: Update, inputs: Inputs) -> np.ndarray:
 
 
 def measure_value_loss_coefficient(update: Update, inputs: Inputs) -> np.ndarray:
-    """Measure the value loss by default over that with a coefficient of 1."""
+    """Measure the value loss with its default coefficient, divided by that with coefficient 1."""
     del inputs
     fed = 3.0, np.full(_ROWS, 5.0), 3.0
     losses = [_measure_value_loss(update, *fed, value_coefficient=c) for c in (None, 1.0)]
@@ -140,7 +140,7 @@ def measure_value_loss_ratio_of_far_old_value(update: Update, inputs: Inputs) ->
 
 
 def measure_value_clip_gradient(update: Update, inputs: Inputs) -> np.ndarray:
-    """Measure the derivative of the clipped value loss over that of the unclipped one."""
+    """Measure the derivative of the clipped value loss by V(s), over that of the unclipped one."""
 
     def measure_gradients(clip: float) -> np.ndarray:
         fed = {"old_values": inputs["old_value"], "value_clip": clip, "gradients_clipped": False}
@@ -159,12 +159,12 @@ def _measure_entropy_gradient(update: Update, coefficient: float | None) -> floa
 
 
 def measure_entropy_gradient(update: Update, inputs: Inputs) -> np.ndarray:
-    """Measure the derivative of the total loss with respect to the log standard deviation."""
+    """Measure the derivative of the entropy term of the loss by the log standard deviation."""
     return np.array([_measure_entropy_gradient(update, float(inputs["coefficient"]))])
 
 
 def measure_entropy_coefficient(update: Update, inputs: Inputs) -> np.ndarray:
-    """Return the derivative of the default coefficient over that of a coefficient of 1."""
+    """Return the entropy's gradient with the default coefficient, over that with coefficient 1."""
     del inputs
     return np.array(
         [_measure_entropy_gradient(update, None) / _measure_entropy_gradient(update, 1.0)]
@@ -172,7 +172,7 @@ def measure_entropy_coefficient(update: Update, inputs: Inputs) -> np.ndarray:
 
 
 def measure_clipped_gradient_norm(update: Update, inputs: Inputs) -> np.ndarray:
-    """Measure the norm of all gradients where advantages and errors are large."""
+    """Measure the norm of huge gradients at the optimiser's step, at most ``cap``."""
     # each of the two losses alone has a norm far above ``raw_norm``; a clipped value would have
     # no gradient
     far = 1e3 * float(inputs["raw_norm"])

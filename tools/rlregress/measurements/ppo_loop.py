@@ -136,7 +136,9 @@ def _make_settings(
 
 
 def measure_minibatch_sizes(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure sizes of the first four minibatches of an epoch, and how often samples are used."""
+    """Measure the sizes of the first four minibatches of an epoch, then the most (at most 2) and
+    the fewest uses of a sample.
+    """
     steps = int(inputs["rollout_steps"])
     evaluated = train(_make_settings(inputs, steps)).evaluated
     sizes = [len(minibatch) for minibatch in evaluated]
@@ -157,7 +159,7 @@ def measure_growth_of_minibatches_with_rollout(train: Train, inputs: Inputs) -> 
 
 
 def measure_order_of_samples(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return whether two epochs come in the order of collection, and in the same order."""
+    """Return whether epoch 1 keeps the order of collection, and whether epoch 2 repeats epoch 1."""
     steps = int(inputs["rollout_steps"])
     evaluated = train(_make_settings(inputs, steps, epochs=int(inputs["epochs"]))).evaluated
     first, second = np.concatenate(evaluated).reshape(2, steps)
@@ -171,12 +173,12 @@ def _train_at_ratio(train: Train, inputs: Inputs, ratio: float, **options: Any) 
 
 
 def measure_updates_at_large_divergence(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure steps of the optimiser at a large divergence."""
+    """Return the number of optimiser steps in an update at a large divergence."""
     return np.array([len(_train_at_ratio(train, inputs, inputs["ratio"]).rates)])
 
 
 def measure_updates_until_early_stop(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure steps of the optimiser and minibatches evaluated, at each ratio."""
+    """Return for each ratio the optimiser steps and the evaluated minibatches of an update."""
     trainings = [
         _train_at_ratio(train, inputs, ratio, target=float(inputs["target"]))
         for ratio in inputs["ratios"]
@@ -193,7 +195,7 @@ def measure_recomputed_advantages(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_advantages_and_policy_changes(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return advantages, scaled to 1 for the first and 0 for the last, and policy changes."""
+    """Return scaled advantages (first 1, last 0), and per minibatch whether the policy changed."""
     rewards = np.array(inputs["rewards"])
     training = train(
         _make_settings(inputs, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
@@ -203,7 +205,7 @@ def measure_advantages_and_policy_changes(train: Train, inputs: Inputs) -> np.nd
 
 
 def measure_steps_and_updates(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure the number of environment steps and of updates."""
+    """Measure the environment steps and the optimiser steps of a training of ``total_steps``."""
     steps = int(inputs["rollout_steps"])
     training = train(Settings(steps, steps, 1, int(inputs["total_steps"])))
     done = sum(len(environment.received) for environment in training.environments)
@@ -211,7 +213,7 @@ def measure_steps_and_updates(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_steps_of_environments(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure steps of all environments, and of the first."""
+    """Measure the steps of all environments together, and those of the first one."""
     steps, count = int(inputs["rollout_steps"]), int(inputs["environments"])
     settings = Settings(steps, steps * count, 1, int(inputs["total_steps"]), environments=count)
     done = [len(environment.received) for environment in train(settings).environments]
@@ -226,7 +228,7 @@ def _train_with_schedule(train: Train, inputs: Inputs, **options: Any) -> Record
 def measure_learning_rates(
     train: Train, inputs: Inputs, falling: Collection[str] | None = None
 ) -> np.ndarray:
-    """Return the learning rates of a training, divided by the first one."""
+    """Return the learning rate at each optimiser step, divided by the configured one."""
     start = float(inputs["learning_rate"])
     return (
         np.array(_train_with_schedule(train, inputs, learning_rate=start, falling=falling).rates)
@@ -235,12 +237,12 @@ def measure_learning_rates(
 
 
 def measure_falling_learning_rates(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the learning rates of a training with a linear decay, divided by the first one."""
+    """Return the learning rates of a linear decay, divided by the configured one."""
     return measure_learning_rates(train, inputs, ("learning_rate",))
 
 
 def measure_lowest_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the lowest learning rate of a training that is no multiple of its rollout."""
+    """Return the lowest rate of a linear decay over the first; rollouts do not divide the steps."""
     start, steps = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
     settings = Settings(
         steps, steps, 1, int(inputs["total_steps"]), learning_rate=start, falling=("learning_rate",)
@@ -249,7 +251,7 @@ def measure_lowest_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_adaptive_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the learning rates after updates of known divergences, divided by the first one."""
+    """Return the learning rates after updates of known divergences, over the configured one."""
     start, ratios = (
         float(inputs["learning_rate"]),
         list(map(make_diverging_ratios, inputs["divergences"])),
@@ -261,7 +263,7 @@ def measure_adaptive_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def make_diverging_ratios(divergence: float) -> np.ndarray:
-    """Return two ratios of new to old probability, around 1, with this mean negative logarithm."""
+    """Return probability ratios 1 - d and 1 + d whose mean negative logarithm is ``divergence``."""
     distance = np.sqrt(1.0 - np.exp(-2.0 * divergence))
     return np.array([1.0 - distance, 1.0 + distance])
 
@@ -269,7 +271,7 @@ def make_diverging_ratios(divergence: float) -> np.ndarray:
 def measure_clip_ranges(
     train: Train, inputs: Inputs, falling: Collection[str] | None = None
 ) -> np.ndarray:
-    """Return the clip ranges of a training, divided by the first one; every ratio is clipped."""
+    """Return the clip range at each optimiser step, over the configured one, from the losses."""
     start = float(inputs["clip_range"])
     training = _train_with_schedule(
         train, inputs, ratio=2.0, advantage=1.0, clip_range=start, falling=falling
@@ -278,7 +280,7 @@ def measure_clip_ranges(
 
 
 def measure_falling_clip_ranges(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return clip ranges with a linear decay: theirs alone, then also of the learning rate."""
+    """Return clip ranges with linear decay of the clip range, then also of the learning rate."""
     both = ("clip_range",), ("clip_range", "learning_rate")
     return np.concatenate([measure_clip_ranges(train, inputs, falling) for falling in both])
 

@@ -26,7 +26,7 @@ def _measure_loss_of_errors(make_agent: MakeQuantileCritic, errors: Any, **setti
 
 
 def measure_loss_distance(make_agent: MakeQuantileCritic, inputs: Inputs) -> np.ndarray:
-    """Measure the distance between a quantile and its target, and its factor.
+    """Measure the loss of one quantile for several errors: its distance function and factor.
 
     Each Q network has one quantile, the median, and there is one Q network; the transitions
     terminate, with reward 0, which is the target then. Observed, [3]: the loss that is
@@ -38,8 +38,7 @@ def measure_loss_distance(make_agent: MakeQuantileCritic, inputs: Inputs) -> np.
 
 
 def measure_loss_fractions(make_agent: MakeQuantileCritic, inputs: Inputs) -> np.ndarray:
-    """Measure the weight of a target above a quantile, which is the fraction that the quantile
-    stands for.
+    """Measure each quantile's share of the loss, which shows the fraction that it stands for.
 
     Each Q network has ``quantiles`` quantiles, four; the transitions terminate, with reward 0.
     Quantile k is below the target by ``error``, and the others are at it. Observed, [4]: the loss
@@ -51,7 +50,7 @@ def measure_loss_fractions(make_agent: MakeQuantileCritic, inputs: Inputs) -> np
 
 
 def measure_loss_reduction(make_agent: MakeQuantileCritic, inputs: Inputs) -> np.ndarray:
-    """Return which dimensions the loss is summed and averaged over.
+    """Measure how the loss grows with the number of quantiles, and with that of transitions.
 
     The transitions terminate, with reward 0, and every quantile is below the target by ``error``.
     Observed, [2]: the loss of ``quantiles`` quantiles over that of one; the loss of a minibatch of
@@ -83,7 +82,7 @@ def measure_loss_of_several_networks(make_agent: MakeQuantileCritic, inputs: Inp
 
 
 def measure_target_action(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Measure the next action whose distribution is the target.
+    """Measure the mean of the target's quantiles, which shows the next action that is chosen.
 
     In every state the Q network outputs ``online`` for each action, all quantiles alike, and the
     target network the quantiles target[:, a] of action a. An update on steps inside an episode with
@@ -111,7 +110,7 @@ def measure_target_action(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.n
 
 
 def measure_greedy_action(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Return the statistic by which an action is chosen, without exploration.
+    """Measure which action is greedy, which shows the statistic of quantiles that decides.
 
     The Q network outputs the quantiles values[:, a] of action a. Observed, [1]: the number of the
     action that a user gets who asks for one without chance.

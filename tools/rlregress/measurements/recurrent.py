@@ -58,7 +58,7 @@ class Settings:
         return self.steps * len(self.scripts)
 
     def name_loss_weights(self, value: str, entropy: str) -> dict[str, float]:
-        """Return weights of losses by the framework's names, without defaults."""
+        """Return the loss weights that are set, by the framework's names."""
         coefficients = {value: self.value_coefficient, entropy: self.entropy_coefficient}
         return {name: number for name, number in coefficients.items() if number is not None}
 
@@ -81,7 +81,7 @@ class Rollout(NamedTuple):
 
 @dataclass
 class Record:
-    """The record of a training.
+    """The rollouts, minibatches and losses of a training.
 
     Attributes:
         rollouts: in their order.
@@ -108,7 +108,7 @@ Measurement = Callable[[Train, Inputs], np.ndarray]
 def make_probe_averaged_over_agents(
     measurement: Measurement, *trains: Train
 ) -> Callable[[Inputs], np.ndarray]:
-    """Return a probe of the mean over several agents, which fits no variant if these differ."""
+    """Return a probe: the mean of a measurement over agents. If they differ, no variant fits."""
     return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
 
 
@@ -120,8 +120,8 @@ def _make_script_of_ends(steps: int, period: int = 0) -> list[float]:
 
 
 def measure_memory_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return flags: whether action mean and value after an end, and in the next rollout, equal the
-    first ones.
+    """Return four flags: the action mean after an end equals that of the first step; so does that
+    at the start of the next rollout; then both for values.
     """
     episode = int(inputs["episode"])
     scripts = [{"terminated": _make_script_of_ends(episode)}]
@@ -135,7 +135,7 @@ def measure_memory_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_memory_in_update(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return whether ratios and values of a repeated rollout differ, before and after an end."""
+    """Return flags [4]: recomputed ratios are not 1 before an end, after it; values likewise."""
     steps, episodes = int(inputs["rollout"]), [int(episode) for episode in inputs["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
     # the observation says which environment and step it is of
@@ -158,7 +158,9 @@ def measure_memory_in_update(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure length and environments of a minibatch, and whether epochs are sorted, and equal."""
+    """Measure the steps of a minibatch over those of a rollout, the environments that an epoch
+    uses, whether epochs are sorted, and whether they are equal.
+    """
     scripts = [
         {"observations": float(number), "next_observations": float(number)}
         for number in range(int(inputs["environments"]))
@@ -174,7 +176,7 @@ def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
-    """Return a rollout of two environments; in one of them an episode ends."""
+    """Return settings of a rollout of two environments; in the second one an episode ends."""
     steps = int(inputs["rollout"])
     rewards = [float(inputs.get("advantage", 0.0))] + [0.0] * (steps - 1)
     ending = {
@@ -186,7 +188,9 @@ def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
 
 
 def measure_step_counts_of_means(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the number of steps that three mean losses, and normalised advantages, are over."""
+    """Return the number of steps in the mean of the policy, value and entropy loss, and in the
+    normalisation of advantages.
+    """
 
     def run_padded_update(**options: Any) -> Record:
         weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}
@@ -214,7 +218,9 @@ def _require_one_number(numbers: Sequence[float]) -> float:
 
 
 def measure_bootstrap_values(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return flags: which values a truncation, and the end of a rollout, bootstrap from."""
+    """Return five flags: a truncation bootstraps from the next value with memory, without memory;
+    the end of a rollout from the same two; a truncation from the value of its own step.
+    """
     episode, steps = int(inputs["episode"]), int(inputs["rollout"])
     reward, discount = 1.0, 0.9
     scripts: list[Mapping[str, Any]] = [
@@ -237,7 +243,7 @@ def measure_bootstrap_values(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return flags: values differ between steps; they differ without the policy's memory."""
+    """Return whether values differ between steps, and whether they change without policy memory."""
     steps = int(inputs["rollout"])
     # rollouts are whole episodes; the policy's memory is off in the third, and the second begins
     # like it, where the value after a rollout changes the memory of the next one, too

@@ -97,7 +97,9 @@ def _count_consecutive_policy_updates(journal: Journal) -> int:
 
 
 def measure_update_schedule(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the last ``counted`` steps: updates of each part, moves of targets, longest burst."""
+    """Count updates of critic, actor, temperature and targets in the last ``counted`` steps, and
+    the most actor updates in a row.
+    """
     journal = make_driver(make_loop_settings(inputs)).run_loop()
     past = int(inputs["steps"]) - int(inputs["counted"])
     counts = [
@@ -134,7 +136,7 @@ def measure_initial_temperature(make_driver: MakeTwinDriver, inputs: Inputs) -> 
 
 
 def measure_target_moves_at_interval(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Return for each update whether the targets moved."""
+    """Return for each update whether the targets moved, with their interval set."""
     updates = int(inputs["updates"])
     # some programs start to learn only after more than a minibatch
     steps = updates + int(inputs["batch_size"]) + 1
@@ -155,7 +157,7 @@ def measure_reward_scaling(make_driver: MakeTwinDriver, inputs: Inputs) -> np.nd
 def measure_initialisation_of_first_layer(
     make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
-    """Measure how the first layer of a Q network is initialised."""
+    """Measure RMS weight, largest bias, inverse condition number of a Q network's first layer."""
     return make_driver(Settings(observations=int(inputs["observations"]))).measure_initialisation()
 
 

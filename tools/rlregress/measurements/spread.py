@@ -11,7 +11,7 @@ SILENT = -10.0
 
 
 def compute_log2_spread(actions: np.ndarray) -> float:
-    """Return the base-2 logarithm of the root mean square; ``SILENT`` where that is less.
+    """Return the base-2 logarithm of the actions' root mean square, but at least ``SILENT``.
 
     In the logarithm the sampling error does not depend on the spread: its standard error is 0.13
     for 60 normal numbers.

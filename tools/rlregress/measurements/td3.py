@@ -73,7 +73,7 @@ def measure_deviation_of_noise_over_batch(
 
 
 def measure_noise_with_bound_parameter(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the largest target noise with a small bound, and the deviation of small noise."""
+    """Measure the largest target noise under a small bound, and the deviation of small noise."""
     wide = _measure_smoothed_actions(make_driver, inputs, smoothing=5.0, smoothing_bound=0.3)
     narrow = _measure_smoothed_actions(make_driver, inputs, smoothing=0.01, smoothing_bound=0.5)
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
@@ -113,7 +113,7 @@ def measure_actions_with_exploration_noise(
 
 
 def measure_default_exploration_noise(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the spread of the actions around 0, log2, of an agent whose noise is not set."""
+    """Measure the base-2 logarithm of the size of exploration noise where it is not set."""
     return np.array(
         [
             compute_log2_spread(
@@ -126,7 +126,7 @@ def measure_default_exploration_noise(make_driver: MakeTwinDriver, inputs: Input
 def measure_exploration_of_several_environments(
     make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
-    """Measure the number of environments, and the spread between them over that of all actions."""
+    """Measure the number of environments, and the share of noise that differs between them."""
     options = {"environments": int(inputs["environments"]), "per_environment": True}
     return compute_spread_between_environments(
         _collect_actions(make_driver, inputs, pre_tanh=0.0, deviation=0.1, **options)
@@ -143,7 +143,7 @@ def measure_warmup_actions_on_bounds(make_driver: MakeTwinDriver, inputs: Inputs
 
 
 def measure_policy_delay(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Return for each update whether policy and target critics moved."""
+    """Return for each update whether the policy moved, then whether the target critics moved."""
     updates = int(inputs["updates"])
     # some programs wait for a minibatch
     settings = make_loop_settings(inputs, delay=int(inputs["delay"]))

@@ -14,7 +14,7 @@ Inputs = Mapping[str, Any]
 
 
 class Step(Protocol):
-    """One update of the framework; its policy has mean 0 and deviation 1 before."""
+    """A callable that runs one update of a Gaussian policy, from mean 0 and deviation 1."""
 
     def __call__(
         self,
@@ -23,7 +23,7 @@ class Step(Protocol):
         bound: float | None = None,
         damping: float | None = None,
     ) -> tuple[float, float]:
-        """Return mean and logarithm of the deviation after the step.
+        """Return the mean and the logarithm of the deviation after the update.
 
         Args:
             actions: of the rollout [n]; observations are 0.
@@ -40,13 +40,13 @@ def _measure_divergence(step: Step, **settings: float) -> float:
 
 
 def measure_kl_bound(step: Step, inputs: Inputs) -> np.ndarray:
-    """Measure the bound on the divergence by default."""
+    """Measure the default bound on the KL divergence of an update."""
     bound = float(inputs["bound"])
     return np.array([bound * _measure_divergence(step) / _measure_divergence(step, bound=bound)])
 
 
 def measure_effect_of_damping(step: Step, inputs: Inputs) -> np.ndarray:
-    """Return the divergence with the default damping, over the bound."""
+    """Return the KL divergence of an update with the default damping, divided by the bound."""
     bound = float(inputs["bound"])
     return np.array([_measure_divergence(step, bound=bound) / bound])
 
@@ -54,15 +54,13 @@ def measure_effect_of_damping(step: Step, inputs: Inputs) -> np.ndarray:
 def _measure_share_of_longest_step(
     step: Step, actions: Sequence[float], advantages: Sequence[float], bound: float
 ) -> float:
-    """Return the change of the log deviation over that of the longest step, without damping."""
+    """Return the change of the log deviation as a share of the longest step, without damping."""
     _, log_std = step(actions, advantages, bound=bound, damping=0.0)
     return float(abs(log_std) / np.sqrt(bound))
 
 
 def measure_line_search(step: Step, inputs: Inputs) -> np.ndarray:
-    """Return the factors by which steps that exceed the bound, or worsen the objective, are
-    shortened.
-    """
+    """Return for each case the length of the step that the line search takes, over the longest."""
     cases = zip(inputs["actions"], inputs["advantages"], strict=False)
     return np.array(
         [
@@ -73,7 +71,7 @@ def measure_line_search(step: Step, inputs: Inputs) -> np.ndarray:
 
 
 def measure_length_of_step_that_must_improve(step: Step, inputs: Inputs) -> np.ndarray:
-    """Return the length of a step over the longest one, where only a shortened step improves."""
+    """Return the step's length over the longest one, where only a shortened step improves."""
     action = float(inputs["action"])
     return np.array(
         [
@@ -85,7 +83,7 @@ def measure_length_of_step_that_must_improve(step: Step, inputs: Inputs) -> np.n
 
 
 def measure_direction_of_step(step: Step, inputs: Inputs) -> np.ndarray:
-    """Return the change of the log deviation over that of the mean, which tells the direction."""
+    """Return the direction of the step: change of the log deviation over that of the mean."""
     mean, log_std = step([float(inputs["action"])] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
     return np.array([log_std / mean])
 

@@ -134,20 +134,15 @@ class TwinDriver(Protocol):
         """Return the target entropy."""
 
     def compute_log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
-        """Return the logarithm of the standard deviation of the policy, for each output of its
-        layer.
-        """
+        """Return the policy's log standard deviation for each of these outputs of its layer."""
 
     def compute_log_prob(self, draw: Sequence[float]) -> float:
-        """Return the log-probability of the action of a standard normal policy that draws these
-        numbers.
-        """
+        """Return the log-probability of the action of a standard normal policy with this draw."""
 
     def compute_smoothed_actions(
         self, squashed: float, samples: int, draw_per_sample: bool
     ) -> np.ndarray:
-        """Return next actions that an update evaluates, in the environment's units: [samples,
-        dimensions].
+        """Return the noisy next actions of an update, in environment units, [samples, dimensions].
 
         The target policy's action is ``squashed``, between -1 and 1 for the bounds.
 
@@ -166,10 +161,10 @@ class TwinDriver(Protocol):
         """
 
     def run_loop(self) -> Journal:
-        """Run the framework's own loop."""
+        """Run the framework's own loop and return its events."""
 
     def describe_architecture(self) -> np.ndarray:
-        """Return the array of ``probing.layers.describe_networks_as_numbers``."""
+        """Return the networks as numbers; see ``probing.layers.describe_networks_as_numbers``."""
 
     def measure_initialisation(self) -> np.ndarray:
         """Return ``probing.layers.measure_initialisation`` of a Q network's first layer."""

@@ -25,7 +25,7 @@ _UNCLIPPED = 1e3
 
 
 def select_entropy_settings(inputs: Inputs) -> dict[str, Any]:
-    """Return the settings of the entropy term; None for an agent without."""
+    """Return log-probability and temperature of the inputs; None where an agent has no entropy."""
     return {name: inputs.get(name) for name in ("log_prob", "temperature")}
 
 
@@ -55,12 +55,12 @@ def _measure_critic_loss(
 
 
 def measure_critic_loss_scale(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the loss of two networks."""
+    """Measure the critic loss of two Q networks that output ``q_values``."""
     return np.array([_measure_critic_loss(make_driver, inputs, inputs["q_values"])])
 
 
 def measure_critic_loss_reduction(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the loss of three networks over that of the first two."""
+    """Measure the critic loss of three Q networks, divided by that of the first two."""
     both, two = (
         _measure_critic_loss(make_driver, inputs, inputs["q_values"][:count]) for count in (3, 2)
     )
@@ -68,7 +68,7 @@ def measure_critic_loss_reduction(make_driver: MakeTwinDriver, inputs: Inputs) -
 
 
 def measure_critic_loss_distance(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the loss at each error over that at the first."""
+    """Measure the critic loss at each further error, divided by that at the first."""
     values = [[float(inputs["reward"]) + error] * 2 for error in inputs["errors"]]
     losses = np.array(
         [_measure_critic_loss(make_driver, inputs, pair, squared=False) for pair in values]
@@ -77,7 +77,7 @@ def measure_critic_loss_distance(make_driver: MakeTwinDriver, inputs: Inputs) ->
 
 
 def _measure_targets(make_driver: MakeTwinDriver, inputs: Inputs, cases: Any) -> np.ndarray:
-    """Measure the target of each case: numbers of the target networks, and flags of every step."""
+    """Measure the target of each case (target networks' outputs, terminated, truncated)."""
     targets = []
     for values, terminated, truncated in cases:
         settings = Settings(
@@ -97,13 +97,13 @@ def _measure_targets(make_driver: MakeTwinDriver, inputs: Inputs, cases: Any) ->
 
 
 def measure_target(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the target for each pair of numbers of the target networks."""
+    """Measure the target for each pair of outputs of the two target networks."""
     pairs = np.atleast_2d(inputs["target_q"]) * np.ones((1, 2))
     return _measure_targets(make_driver, inputs, [(pair, 0.0, 0.0) for pair in pairs])
 
 
 def measure_target_bootstrap(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the target for each pair of flags."""
+    """Measure the target for each pair of flags, terminated and truncated."""
     flags = zip(inputs["terminated"], inputs["truncated"], strict=False)
     return _measure_targets(
         make_driver, inputs, [([inputs["target_q"]] * 2, *pair) for pair in flags]
@@ -111,7 +111,7 @@ def measure_target_bootstrap(make_driver: MakeTwinDriver, inputs: Inputs) -> np.
 
 
 def measure_actor_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the loss of the policy for each pair of numbers of the Q networks."""
+    """Measure the loss of the policy for each pair of outputs of the two Q networks."""
     settings = Settings(
         batch_size=int(inputs["batch_size"]),
         rates=FROZEN,
@@ -124,7 +124,7 @@ def measure_actor_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarra
 
 
 def measure_target_update(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure a parameter of each target after an update, with a coefficient if one is given."""
+    """Measure a parameter of each target network after one update."""
     settings = Settings(
         rates=FROZEN,
         delay=1,
@@ -160,7 +160,7 @@ def measure_learning_starts(make_driver: MakeTwinDriver, inputs: Inputs) -> np.n
 def measure_update_ratio(
     parts: Sequence[str], make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
-    """Measure the updates of each part per step, in the last ``counted`` steps of three runs."""
+    """Measure the updates of each part per step in three runs: default, fewer, more updates."""
     past = int(inputs["steps"]) - int(inputs["counted"])
     runs = [
         make_driver(make_loop_settings(inputs, updates=updates)).run_loop()

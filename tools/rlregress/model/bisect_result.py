@@ -23,7 +23,7 @@ class ChangedFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedAt:
-    """A step from one version to the next that can be checked.
+    """The step at which a symptom changed: from one version to the next that can be checked.
 
     Attributes:
         old, new: the two versions.

@@ -12,7 +12,7 @@ from rlregress.model.verdict import find_worst_verdict
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """A published summary with the recovered statistics of its seeds.
+    """The published mean and half width of a cell's returns, and their standard deviation.
 
     Attributes:
         mean: published mean return.

@@ -98,7 +98,7 @@ class FoundVariant:
 
 @dataclass(frozen=True, kw_only=True)
 class DetailRow:
-    """One detail.
+    """One detail, with the variant that each framework has.
 
     Attributes:
         answers: full name of a framework -> its variants, one per scope; empty if not probed.
@@ -220,7 +220,7 @@ class MissingCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """An item of a source; see ``catalogue/source_index.py``."""
+    """One statement of a source, such as a paper; see ``catalogue/source_index.py``."""
 
     id: str
     place: str

@@ -292,8 +292,8 @@ class UpgradeVerdict:
         first, rest_of_text, _ = self.reason.partition(". ")
         return f"{first}." if rest_of_text else first
 
-    def judge_as_part(self, overall_verdict: str) -> UpgradeVerdict:
-        """Return the judgement as that of a part, which is not "unchanged" unless the whole is.
+    def soften_unchanged_of_part(self, overall_verdict: str) -> UpgradeVerdict:
+        """Return the verdict; weaken "unchanged" of a part unless the whole is unchanged, too.
 
         Args:
             overall_verdict: the verdict of everything.
@@ -372,7 +372,7 @@ def judge_entries_of_upgrade(
 
 
 def mark_accepted_entries(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]:
-    """Return the entries; those whose key was reviewed are accepted.
+    """Return the entries, with those marked as accepted that a user has reviewed.
 
     Args:
         reviewed: key of an entry -> why it is accepted.
@@ -466,7 +466,7 @@ def _list_titles_of_differences(entries: Sequence[Entry]) -> list[tuple[str, lis
         (OLD_FILES.capitalize(), lost),
         ("Saved files differ", [e.headline for e in saved if e.headline not in lost + alike]),
         ("Saved files load alike, then training differs", alike),
-        ("No longer installed", _sort_lost_packages(entries)),
+        ("No longer installed", _list_uninstalled_packages_required_first(entries)),
         ("Requirements", [entry.summary for entry in entries if entry.kind == REQUIREMENT
                           and entry.state == DIFFERS and not is_requirement_gone(entry)]),
         ("New warnings", _list_headlines_of_kinds(entries, (WARNING,), (LOGS,))),
@@ -482,8 +482,8 @@ def is_requirement_gone(entry: Entry) -> bool:
     return entry.kind == REQUIREMENT and entry.summary.startswith(GONE)
 
 
-def _sort_lost_packages(entries: Sequence[Entry]) -> list[str]:
-    """Return lost packages: those that were required, then those that only these required."""
+def _list_uninstalled_packages_required_first(entries: Sequence[Entry]) -> list[str]:
+    """Return packages that are gone: the required ones, then those that only these required."""
     required = [e.name for e in entries if is_requirement_gone(e)]
     return [*required, *_list_headlines_of_kinds(entries, (PACKAGE,), (DIFFERS,))]
 

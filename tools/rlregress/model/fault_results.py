@@ -69,7 +69,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class FaultResult:
-    """The result of an instrument on a framework with a fault.
+    """The result of one kind of check on a framework with an injected fault.
 
     Attributes:
         detected: whether the fault was detected as expected; for an unchanged framework, whether
@@ -143,7 +143,7 @@ class Outcome:
 
     @property
     def detected_later_by(self) -> str:
-        """The first tier whose later tests detect it; empty: none."""
+        """The first tier that detects it only by tests added later; empty: none."""
         return _find_first_tier(self.again)
 
     def add_result_of_tier(self, tier: str, result: str, has_run: bool) -> Outcome:

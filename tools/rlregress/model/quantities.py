@@ -37,7 +37,7 @@ def format_percent(share: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """One number of a run.
+    """One kind of number by which runs are judged, such as their returns.
 
     Attributes:
         name: suffix of the name of a cell.
@@ -116,7 +116,7 @@ class _Training(_Returns):
 
 
 class _Critic(Quantity):
-    """Minus the natural logarithm of a critic's error, so that a difference is that of a factor."""
+    """Minus the natural logarithm of a critic's error; its differences are factors of the error."""
 
     two_sided = False
     effect = "growth of the error"

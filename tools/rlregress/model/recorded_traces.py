@@ -15,7 +15,7 @@ LOST = "not compared"
 
 
 def describe_version_label(label: str) -> str:
-    """Return "the old version" of the label "old"; of "old and new", both versions."""
+    """Return a version label in words: "old" as "the old version"; "old and new" as both."""
     return f"the {label} version" if label in (*VERSIONS, "installed") else "both versions"
 
 
@@ -168,7 +168,7 @@ class Trace:
 
     @property
     def is_generated(self) -> bool:
-        """Return whether its results come from calls generated from the version's signatures."""
+        """Return whether the training consists of calls generated from a version's signatures."""
         return bool(self.header.get("generated"))
 
     def count_events_of_kind(self, kind: str) -> int:

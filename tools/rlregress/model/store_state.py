@@ -38,7 +38,7 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """The state of a store.
+    """The state of a store of runs: numbers of runs by state, and attempts in progress.
 
     Attributes:
         counts: group -> state -> number of runs; failed runs do not count as done.
@@ -91,7 +91,7 @@ class Audit:
 
 @dataclass(frozen=True, kw_only=True)
 class MergeResult:
-    """The result of a merge.
+    """The result of copying the records of several stores into one.
 
     Attributes:
         new: number of copied records.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ThroughputVerdict:
-    """The verdict on one quantity of stored and new processes.
+    """The verdict on one quantity of throughput, measured in stored and in new processes.
 
     Attributes:
         verdict: holds, regressed, improved or inconclusive.

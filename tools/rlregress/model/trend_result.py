@@ -36,7 +36,7 @@ class Shift:
 
 @dataclass(frozen=True, kw_only=True)
 class TrendRow:
-    """The judgements of many checks on one name.
+    """The verdicts of many nightly checks on one name, such as that of a cell.
 
     Attributes:
         name: name of a framework and a budget, a cell, a group, or a secondary quantity.
@@ -62,7 +62,7 @@ class TrendRow:
 
     @property
     def current_level(self) -> float | None:
-        """Mean of the nights since the change, or of all."""
+        """Mean result of the nights since the change, or of all nights."""
         begin = self.shift.night if self.shift else 0
         level = [m for n, m in zip(self.nights, self.means, strict=True) if n >= begin]
         return sum(level) / len(level) if level else None

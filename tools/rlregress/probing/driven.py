@@ -74,7 +74,7 @@ class ScriptedEnvs:
         on_step: Look = do_nothing,
         role: Callable[[Any], str] = lambda optimizer: "values",
     ) -> LoopRecord:
-        """Return the record of a training; arguments as of ``DiscreteAgent.run_loop``."""
+        """Run ``train`` and return its record; see ``DiscreteAgent.run_loop`` for the others."""
         on_start(0)
         self.between = on_step
         with self.record_gradient_norms(role):
@@ -88,7 +88,7 @@ class ScriptedEnvs:
 
 
 class _RecordedEnv(Scripted):
-    """Calls ``begin`` and ``between`` of its ``ScriptedEnvs`` if it is the first one."""
+    """An environment that, if it is the first, calls ``begin`` and ``between`` of ``envs``."""
 
     def __init__(self, envs: ScriptedEnvs, is_first: bool, script: Any) -> None:
         super().__init__(**script)

@@ -186,7 +186,7 @@ def _import_else_with_absent_names(name: str, package: str) -> ModuleType:
 
 
 def make_lazy_getattr(package: str, **functions: Sequence[str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose functions are in modules of it.
+    """Return a package's ``__getattr__`` that finds functions in the modules of the package.
 
     A module is imported when one of its functions is needed.
 

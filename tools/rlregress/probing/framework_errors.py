@@ -31,7 +31,7 @@ THROUGH = call_original.__code__
 
 
 class ExpectedError(str):
-    """An error as the answer of a framework: the name of its type, in words.
+    """An error of a framework as the result of a call: a text with the name of its type.
 
     Attributes:
         frames: file, line and function of its traceback, the innermost first.
@@ -40,7 +40,7 @@ class ExpectedError(str):
     frames: list[tuple[str, int, str]]
 
     def __new__(cls, error: BaseException) -> ExpectedError:
-        """Return the answer for a caught error."""
+        """Make the text of a caught error."""
         answer = super().__new__(cls, f"refused: {type(error).__name__}")
         frames = [(f.f_code, line) for f, line in traceback.walk_tb(error.__traceback__)]
         answer.frames = [(f.co_filename, line or 0, f.co_name) for f, line in reversed(frames)]

@@ -19,7 +19,7 @@ from torch import nn
 
 @dataclass(frozen=True)
 class Heads:
-    """The output layers, as adapters hand them to ``TrainingRequest.prepare``.
+    """The output layers of an agent, as adapters pass them to ``TrainingRequest.prepare``.
 
     Attributes:
         location: the layer whose outputs contain the mean of the Gaussian, or the action of a

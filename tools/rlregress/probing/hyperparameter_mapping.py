@@ -28,7 +28,7 @@ def raise_if_unusable(target: str, reasons: Sequence[str], unknown: Collection[s
 def split_off_fixed_hyperparameters(
     fixed: Mapping[tuple[str, str], Any], algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Split hyperparameters into those that can be set and reasons against the others.
+    """Return the hyperparameters that can be set, and reasons against fixed ones of another value.
 
     Args:
         fixed: (algorithm, hyperparameter) -> the value that it has, and that no argument sets.

@@ -137,7 +137,7 @@ class TrainingVariant:
 
 @dataclass(frozen=True)
 class Trained:
-    """A finished training.
+    """The result of a training: its policy, critic, parameters and diagnostics.
 
     Attributes:
         policy: the deterministic policy after the last update.
@@ -186,7 +186,7 @@ class Transitions:
     terminated: np.ndarray | None
 
     def join_short_segments(self, steps: int) -> Transitions:
-        """Return segments of ``steps`` steps, joined if the framework updates more often."""
+        """Return the transitions in segments of ``steps`` steps; shorter segments are joined."""
 
         def join_rows(rows: Any) -> Any:
             if rows is None or rows.shape[1] >= steps:

@@ -33,7 +33,7 @@ def shift_seed(seed: int) -> int:
 
 @contextlib.contextmanager
 def isolate_random_generators() -> Iterator[None]:
-    """Seed the generators of random, NumPy and torch (on the CPU) within the block.
+    """Seed the generators of random, NumPy and torch (CPU) in the block; restore them after it.
 
     Torch has one thread: with more, operations on a few numbers wait for each other on a busy
     machine. Afterwards all is restored, torch's default type too.
@@ -55,7 +55,7 @@ def isolate_random_generators() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _seed_spaces_and_environments() -> Iterator[None]:
-    """Seed what gymnasium would seed by the system: spaces and environments without a seed.
+    """Make gymnasium use fixed seeds for spaces and environments that are not seeded.
 
     Frameworks draw random actions from such spaces.
     """

@@ -70,7 +70,7 @@ class Recorder(Journal):
 
 
 def make_parts_finder(optimizers: Mapping[str, Any]) -> Parts:
-    """Return a function: one of these optimisers -> {its name: its parameters}; others -> {}."""
+    """Return a function: optimiser -> {its name: its parameters}; {} for any that is not listed."""
     by_id = {id(optimizer): part for part, optimizer in optimizers.items()}
 
     def find_parts_of_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, list[torch.Tensor]]:

@@ -21,7 +21,7 @@ def find_last_linear_layer(network: nn.Module) -> nn.Linear:
 
 
 def make_output_constant(network: nn.Module, numbers: Any) -> None:
-    """Make the last linear layer output these numbers, or one, always; it stays trainable."""
+    """Make the last linear layer output these numbers for every input; it stays trainable."""
     layer = find_last_linear_layer(network)
     with torch.no_grad():
         layer.weight.zero_()
@@ -105,7 +105,7 @@ def describe_ppo_networks_as_numbers(
 
 
 def measure_initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
-    """Return RMS weight and largest bias, both times sqrt(inputs), and inverse condition number.
+    """Return RMS weight and largest bias of a layer, times sqrt(inputs); inverse condition number.
 
     Args:
         weight: [outputs, inputs].
@@ -120,7 +120,7 @@ def measure_initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarr
 
 
 def measure_ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
-    """Return the initialisation of policy and value network (see ppo.initialisation).
+    """Return the singular values and the largest bias of the layers of PPO's networks.
 
     Smallest and largest singular value of each; minus its largest weight, by its inputs, where a
     layer is not orthogonal; the largest bias, or -1 where those of a layer differ.
@@ -155,7 +155,7 @@ def read_log_epsilon(optimizer: torch.optim.Optimizer, parameters: Iterable[torc
 def compute_gradient_norm(
     optimizer: torch.optim.Optimizer, only_parameters: Iterable[torch.Tensor] | None = None
 ) -> float:
-    """Return the norm of all gradients that an optimiser finds.
+    """Return the norm of the gradients of all parameters of an optimiser together.
 
     Args:
         only_parameters: of these parameters alone.

@@ -22,5 +22,5 @@ def enlarge_memories() -> None:
 
 
 def set_memory_size(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of a traced training, after ``enlarge_memories`` with a large memory."""
+    """Return the settings, with a large replay memory if ``enlarge_memories`` was called."""
     return {name: LARGE if _large and name in _NAMES else value for name, value in settings.items()}

@@ -46,7 +46,7 @@ _WAITED = 4
 
 
 class DoesNotEnd(BaseException):
-    """Stops an endless training; no Exception, so that no framework's handler catches it."""
+    """Error that stops an endless training; no Exception, so that frameworks do not catch it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Option:
     parameter: inspect.Parameter
 
     def list_other_values(self) -> list[Any]:
-        """Return all other words, or one other number: the second one, zero, is mostly invalid."""
+        """Return values other than the default; of a number only one, as zero is often invalid."""
         values = list_other_values(self.described, self.parameter)
         return values[:1] if isinstance(self.parameter.default, (int, float)) else values
 
@@ -107,7 +107,7 @@ class OptionTrainings:
     packages: Sequence[str]
 
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Any:
-        """Yield trainings by name; run each before the next is requested."""
+        """Yield (name, training) pairs; the caller runs each before it requests the next."""
         captured = CapturedOptions(self.packages)
         for name, training in self.trainings.items():
             train = partial(_train_seeded, training, make_env, seed)
@@ -156,7 +156,7 @@ class CapturedOptions:
         self._captured: dict[int, CodeType] = {}
 
     def capture_during(self, run: Callable[[], Any]) -> Any:
-        """Return the result of a training, and capture options during it."""
+        """Call ``run`` and return its result; capture the options of all calls meanwhile."""
 
         def trace_call(frame: FrameType, *_: Any) -> None:
             self._note_option_of_call(frame)
@@ -209,7 +209,7 @@ def _is_called_by_training(frame: FrameType) -> bool:
 
 
 def _list_parameters_passed_down(frame: FrameType) -> set[str]:
-    """Return the parameter names of subclass constructors that called this one, on the object."""
+    """Return the parameter names of subclass constructors that called this one for their object."""
     instance, names = _get_first_argument(frame), set[str]()
     caller = frame.f_back
     while caller is not None:

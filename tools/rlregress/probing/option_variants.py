@@ -34,7 +34,7 @@ _SUITE = str(Path(rlregress.__file__).parent)
 
 @dataclass(frozen=True)
 class Names:
-    """Functions of an adapter that find the names of a subject in the installed version.
+    """Functions that find a subject's class or keyword in the installed version.
 
     Attributes:
         library: module and name -> class or function; Unsupported where there is none.
@@ -55,7 +55,7 @@ class Items(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Kit:
-    """Arguments that go together, and the inputs that suit them.
+    """Required arguments of a class or function, and the inputs that suit them.
 
     Attributes:
         arguments: makes the required arguments by name.
@@ -164,7 +164,7 @@ def label_value(value: Any) -> str:
 
 
 def label_partial(value: partial[Any]) -> str:
-    """Return the name and the arguments of a partial."""
+    """Return the name and the arguments of a partial as text."""
     return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
 
 
@@ -340,7 +340,7 @@ def _says_version_lacks_name(error: Exception) -> bool:
 
 
 def split_answer_into_items(result: Any) -> Mapping[str, Any]:
-    """Return the items of a result by name; a result without items is its only one, named ""."""
+    """Return the items of a result by name; a result of another type is one item named ""."""
     return result if isinstance(result, Items) else {"": result}
 
 

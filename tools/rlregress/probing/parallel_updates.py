@@ -13,7 +13,7 @@ from rlregress.probing.recorded_update import record_differentiated_losses
 
 
 def count_processes_and_backward_passes_per_step(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the number of processes at optimizer steps, and of backward passes for each step."""
+    """Return the most processes at an optimizer step, and backward passes per optimizer step."""
     processes: list[int] = []
 
     def note_process_count(_: torch.optim.Optimizer) -> None:

@@ -40,7 +40,7 @@ def restore_generator_states(states: Mapping[str, Any]) -> None:
 
 @contextmanager
 def restore_generator_states_after() -> Iterator[None]:
-    """Restore the states at the end of the block."""
+    """Restore the states of all three generators at the end of the block."""
     states = read_generator_states()
     try:
         yield
@@ -49,7 +49,7 @@ def restore_generator_states_after() -> Iterator[None]:
 
 
 def read_comparable_states() -> dict[str, Any]:
-    """Return the states in a form that can be compared."""
+    """Return the states of all three generators in a form that can be compared."""
     states = read_generator_states()
     kind, keys, *further = states["numpy"]
     return {

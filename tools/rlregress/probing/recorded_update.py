@@ -14,7 +14,7 @@ from rlregress.probing.layers import compute_gradient_norm
 
 
 class RecordedUpdate(NamedTuple):
-    """The record of an update.
+    """The losses, gradient norms and order of the optimiser steps of an update.
 
     Attributes:
         losses: per optimiser the loss of each of its steps: the sum of all losses differentiated

@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 
 class Scripted(gymnasium.Env):
-    """Step t gives a scripted observation, reward and end, whatever the action.
+    """An environment whose step t gives a scripted observation, reward and end for any action.
 
     Each script is a number (the same at every step), a list [T], or of observations a table [T, n];
     step T starts over, each script by itself. A reset gives ``observations[t]``, and step t ends in
@@ -102,7 +102,7 @@ def make_script_of_end_after(steps: int) -> list[float]:
 def make_counting_environment(
     steps: int, make: Callable[..., Any] = Scripted, **script: Any
 ) -> Any:
-    """Return an environment whose observation is the number of steps done, up to ``steps``.
+    """Return an environment that observes the number of steps done; it restarts after ``steps``.
 
     Args:
         make: makes the environment of such a script.
@@ -112,7 +112,7 @@ def make_counting_environment(
 
 
 def make_env_truncated_then_terminated() -> Scripted:
-    """Return an environment that observes steps, truncated after three, terminated after two."""
+    """Return an environment whose episodes are truncated after 3, then terminated after 2 steps."""
     return Scripted(
         observations=[0.0, 1.0, 2.0, 0.0, 1.0],
         next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],

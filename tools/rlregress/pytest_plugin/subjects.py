@@ -174,7 +174,7 @@ def list_marks_of_test(item: pytest.Item, selectable: set[str]) -> set[str]:
 
 
 def rank_test(item: pytest.Item) -> int:
-    """Return the rank of an item: named details first, then others, other tests, claims."""
+    """Return a test's rank: those of a detail first, then of an implementation, others, claims."""
     params = get_test_parameters(item)
     if "implementation" in params:
         return 0 if item.get_closest_marker("detail") else 1

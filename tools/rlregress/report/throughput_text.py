@@ -32,7 +32,7 @@ def _make_row_of_processes(name: str, processes: Sequence[Mapping[str, Any]]) ->
 
 
 def make_throughput_table(measurements: Mapping[tuple[str, str], Mapping[str, Any]]) -> Table:
-    """Return one row for each (framework, algorithm) with ``processes``.
+    """Return a table with the throughput of each (framework, algorithm) that was measured.
 
     Rates are means over processes; after ± the standard deviation of the ratio.
     """

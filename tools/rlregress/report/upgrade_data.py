@@ -118,7 +118,7 @@ def _convert_framework_to_plain_data(result: Upgrade, framework: FrameworkResult
     changed = [execution.function for execution in framework.executions]
     return {
         "verdict": framework.verdict,
-        "headline": framework.judgement.judge_as_part(result.verdict).headline,
+        "headline": framework.judgement.soften_unchanged_of_part(result.verdict).headline,
         "versions": [dict(versions) for versions in framework.versions],
         "details_alike": framework.details.same,
         "details": [

@@ -19,7 +19,7 @@ LEVELS = (ERROR, WARNING, NOTICE)
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that changed.
+    """One change for annotations in CI: its level, its message, and its place in the repository.
 
     Attributes:
         level: error, warning or notice.

@@ -59,7 +59,7 @@ class _Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Kind, name, place and names of parts that many events have in common."""
+    """What many events have in common: kind, name, place in the code, and names of their parts."""
 
     kind: Annotated[str, datafiles.expect_one_of(trace_reader.KINDS)]
     name: Line

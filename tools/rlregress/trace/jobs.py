@@ -19,7 +19,7 @@ def build_job(
     packages: Sequence[str],
     steps: int,
 ) -> dict[str, Any]:
-    """Return the job of a command line.
+    """Return a recorder's job (what to train and trace) from the options of a command.
 
     Raises:
         UserError: neither or both of a script and a framework; a script or an algorithm that does
@@ -55,7 +55,7 @@ def build_job(
 def build_script_job(
     script: Path, arguments: Sequence[str], packages: Sequence[str], steps: int
 ) -> dict[str, Any]:
-    """Return the job of a script; raise UserError if there is none."""
+    """Return a recorder's job for a script; raise UserError if the script does not exist."""
     if script.is_dir():
         raise UserError(f"{script} is a folder; expected a Python file, the script of a training")
     if not script.is_file():

@@ -83,7 +83,7 @@ def make_start_command(module: str, runtime: Runtime, *jobs: Path) -> list[str]:
 
 
 def make_current_runtime(label: str, portable: bool = False) -> Runtime:
-    """Return the environment of this process, or the same in portable arithmetic."""
+    """Return the runtime of this process (interpreter, paths, variables), portable if requested."""
     return Runtime(label, paths=list_paths_of_changed_copies(), portable=portable)
 
 

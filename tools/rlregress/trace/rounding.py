@@ -31,7 +31,7 @@ _SMALL, _UNIT = 1e-4, 1e-6
 
 
 def find_rounding_start(comparison: Comparison) -> int | None:
-    """Return the number of the old event at which rounding may begin; None: it is no reason.
+    """Return the index of the old event where rounding may begin; None: it cannot be the reason.
 
     Rounding explains no difference in logs, names, types or shapes.
     """
@@ -48,7 +48,7 @@ def find_rounding_start(comparison: Comparison) -> int | None:
 def measure_rounding_of_comparison(
     comparison: Comparison, old: Trace, new: Trace, copies: Sequence[Trace]
 ) -> Comparison:
-    """Return a comparison of two traces with rounding measured.
+    """Return the comparison, judged anew by how far perturbed copies deviate from the old trace.
 
     Args:
         comparison: the comparison without this measurement.

@@ -128,7 +128,7 @@ class _Walk:
         )
 
     def _compare_final_networks(self) -> Divergence | None:
-        """Compare the final outputs of the networks, which no event shows."""
+        """Compare the final networks of both traces; return a difference that no event shows."""
         x, y = self.old_end, self.new_end
         if x is None or y is None:
             # without final networks, nothing excuses an update that only one version has made
@@ -227,7 +227,7 @@ class _Walk:
         return gap < GROWN and gap <= JUMP * self.worst
 
     def _note_types(self, old: Event, new: Event, before: tuple[Event, ...]) -> None:
-        """Note the first name with a differing type, or else the first name that differs."""
+        """Note the first value whose type differs, or else the first that has another name."""
         if self.interface is not None and self.interface.changes_type:
             return
         for part in _list_retyped_parts(old, new):
@@ -254,7 +254,7 @@ class _Walk:
         self.i, self.j = self.i + 1, self.j + 1
 
     def _skip_events_of_one_version(self, may_skip_both: bool) -> bool:
-        """Skip events of one version if both versions agree afterwards."""
+        """Skip events of one version if both agree afterwards; return whether any were skipped."""
         limit = GROWN if self.rounding is not None else 0.0
         resumed = find_next_matching_events(
             self.old, self.new, self.i, self.j, limit, may_skip_both
@@ -504,7 +504,7 @@ def _drop_unsteady_parts(
 def _judge_incidental_events(
     comparison: Comparison, event_kind: str, old: Sequence[Event], new: Sequence[Event]
 ) -> Comparison:
-    """Return the comparison with the differences of incidental events of one kind."""
+    """Add to a comparison the differences of one kind of incidental events, such as logs."""
     # they are results of the training: they round where it does
     limit = CLOSE if comparison.verdict == "equal" else GROWN
     first = rounded = None
@@ -570,7 +570,7 @@ def _compare_incidental_events(
 
 
 def _measure_growth_of_losses(old: Sequence[Event], new: Sequence[Event]) -> tuple[Growth, ...]:
-    """Return the differences of each loss, by its function and the optimiser that steps next."""
+    """Return how the relative difference of each loss grows, by its function and optimiser."""
     old_losses, new_losses = _group_losses(old), _group_losses(new)
     return tuple(
         Growth(

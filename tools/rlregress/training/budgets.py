@@ -53,7 +53,7 @@ class _Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget(_Table):
-    """A named budget of ``baselines/budgets.toml``."""
+    """A training budget of ``baselines/budgets.toml`` with its name."""
 
     name: str
 

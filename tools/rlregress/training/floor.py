@@ -125,7 +125,7 @@ class _TwinCritics:
 
 
 class FloorWorkload:
-    """The unavoidable work of one algorithm, in blocks.
+    """The work that an algorithm cannot avoid, in blocks: environment steps, network updates.
 
     Built before a training, which seeds itself. Its work draws from no global random generator, so
     an interrupted training continues unchanged.

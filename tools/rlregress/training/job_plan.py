@@ -59,7 +59,7 @@ def check_cell_can_be_trained(cell: Cell) -> None:
 
 @cache
 def describe_discrete_actions(environment: str) -> str:
-    """Return the action space as text if it is not continuous, else ""."""
+    """Return the action space of an environment as text if it is not continuous, else ""."""
     # empty also where the environment cannot be built here
     try:
         with isolate_random_generators(), closing(gymnasium.make(environment)) as gym_env:

@@ -51,7 +51,7 @@ _Natural = Annotated[int, Field(ge=0, le=10**15)]
 
 @dataclass(frozen=True)
 class Holder:
-    """The content of a lease file.
+    """The attempt that holds a lease, as the lease file describes it.
 
     Attributes:
         attempt: its id, unlike that of any other attempt.

@@ -45,7 +45,7 @@ class Times:
 
 @dataclass(frozen=True, kw_only=True)
 class Trail:
-    """Digests along a training (``inside.trail.Trail``).
+    """Digests of the state of a training at its updates (``inside.trail.Trail``).
 
     Attributes:
         lines: file of the algorithm -> number of executed lines of its functions, and of all lines

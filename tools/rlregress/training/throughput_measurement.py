@@ -68,7 +68,7 @@ class _File:
 
 @dataclass(frozen=True)
 class Protocol:
-    """The training of one process.
+    """The environment, blocks and hyperparameters of one measured training.
 
     Attributes:
         hyperparameters: in the names of ``baselines/hyperparameters``.
@@ -113,7 +113,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Block:
-    """The measurements between two checkpoints: steps, gradient steps, CPU seconds."""
+    """The steps, gradient steps and CPU seconds between two checkpoints."""
 
     steps: int
     updates: int
@@ -123,7 +123,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The measurements of one process.
+    """The throughput and memory of one training process.
 
     Attributes:
         ratio: steps per CPU second of the training over those of the floor, median over the

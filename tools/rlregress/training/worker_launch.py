@@ -145,7 +145,7 @@ def check_installed_versions(job: Job) -> None:
 
 
 def _train_until_recorded(job: Job, attempt: Attempt, pinned: bool) -> None:
-    """Let workers write the record of ``job`` to the folder of the attempt.
+    """Train ``job`` in worker processes until its record is in the folder of the attempt.
 
     A continued training that fails starts again: the checkpoint may be at fault.
     """
@@ -178,7 +178,7 @@ def _train_until_recorded(job: Job, attempt: Attempt, pinned: bool) -> None:
 
 
 def _run_one_worker(job: Job, attempt: Attempt, pinned: bool) -> None:
-    """Let one worker write the record of ``job`` to the folder of the attempt."""
+    """Train ``job`` in one worker process, which writes its record to the attempt's folder."""
     attempt.record.with_suffix(BEGUN).unlink(missing_ok=True)
     content = {**job.convert_to_plain_data(), "key": job.key}
     run_record.write_text_atomically(attempt.job, json.dumps(content))

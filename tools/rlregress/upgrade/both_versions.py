@@ -33,7 +33,7 @@ class ExecutedCode:
     checks: Mapping[str, tuple[str, Culprits | None]] = field(default_factory=dict)
 
     def map_trainings_to_header_values(self, key: str) -> dict[str, set[str]]:
-        """Return training -> the values under a key in the header of its new trace."""
+        """Return training -> the values under ``key`` in the header of the new version's trace."""
         return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
 
 
@@ -71,7 +71,7 @@ class BothVersions:
         pieces: Sequence[ChangedPiece],
         details_by_function: Mapping[tuple[str, str], Sequence[str]],
     ) -> Recorded:
-        """Add the culprits of differing trainings, and how pieces of code were executed.
+        """Add the culprits of differing trainings, and what executed each changed piece of code.
 
         Args:
             differing: the functions that may be reverted.

@@ -76,7 +76,7 @@ _FINISHED = ".finished"
 def judge_upgrade(
     options: Options, requested_versions: tuple[RequestedVersion, RequestedVersion] | None = None
 ) -> Upgrade:
-    """Judge an upgrade.
+    """Compare the old and the new version as requested, and return all results with the verdict.
 
     Args:
         requested_versions: the two versions, parsed; None: they are parsed from the options.

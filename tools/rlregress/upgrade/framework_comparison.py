@@ -80,7 +80,7 @@ class FrameworkDifferences:
 
     @property
     def sentences_on_probes(self) -> list[str]:
-        """Return sentences on the answers of its probes."""
+        """Return sentences: how many details and defaults differ, and which."""
         details = self.details
         counts = (
             f"{details.probed_count} of {details.total_count} details probed on both versions, "

@@ -58,7 +58,7 @@ def record_and_compare_trainings(
     differing: Sequence[ChangedPiece],
     options: Options,
 ) -> Recorded:
-    """Record trainings and compare them with the old version.
+    """Record trainings on the new version, on the old one where needed, and compare the traces.
 
     Args:
         lines: label of a version -> functions whose executed code is noted.
@@ -212,7 +212,7 @@ def _record_diverging_trainings_again(
     stand_ins: dict[str, str],
     options: Options,
 ) -> dict[str, tuple[RepeatedTrace, RepeatedTrace]]:
-    """Record trainings that diverge again, on both versions.
+    """Record diverging trainings once more, on both versions.
 
     Args:
         stand_ins: training -> its representative. If that does not repeat itself, each of its
@@ -239,7 +239,9 @@ def _record_diverging_trainings_again(
         if len(names) < len(to_repeat):
             note_skipped_task("repetitions of trainings that differ: they count as different")
         repetitions |= {
-            n: compared_trainings.pair_repetitions((old[n], new[n]), (old_again[n], new_again[n]))
+            n: compared_trainings.compare_versions_with_their_repetitions(
+                (old[n], new[n]), (old_again[n], new_again[n])
+            )
             for n in names
         }
         # a training that stands for others must give the same trace when it is repeated

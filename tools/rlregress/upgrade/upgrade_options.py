@@ -117,7 +117,7 @@ class Options:
     say: Callable[[str], None] = field(default=cached_folders.ignore_message)
 
     def limit_stage(self, stage: str) -> AbstractContextManager[None]:
-        """Return a context in which jobs end with a stage."""
+        """Return a context whose jobs are ended at the time limit of a stage, such as "script"."""
         return limit_stage(self.time_limit_of_stage(stage))
 
     def time_limit_of_stage(self, stage: str) -> float:

@@ -131,7 +131,7 @@ def judge_bands(
     floor: float = 0.05,
     must_detect: float = 0.5,
 ) -> dict[str, BandVerdict]:
-    """Judge cells against their published bands, with Holm over all of them.
+    """Judge cells against their published bands, with Holm's correction over all of them.
 
     Args:
         samples: cell name -> BandSample.

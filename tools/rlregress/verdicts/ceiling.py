@@ -17,7 +17,7 @@ from rlregress.verdicts.looks import Looks
 
 
 def are_returns_at_ceiling(returns: ArrayLike) -> bool:
-    """Return whether at least half of the returns [m], and two, equal the largest one exactly."""
+    """Return whether at least half of the returns [m], and at least two, equal the largest one."""
     values = np.asarray(returns, dtype=np.float64)
     # exact equality: only a bounded return repeats to the last bit
     ties = int(np.count_nonzero(values == values.max()))
@@ -91,7 +91,7 @@ def is_collapse_detected(
 def _list_failure_bounds_of_looks(
     stored_failed: int, stored_count: int, looks: Looks, level: float
 ) -> list[tuple[int, int, int]]:
-    """Return new seeds and bounds of each look: ``steps`` of ``compute_rejection_probability``."""
+    """Return for each look: added seeds, failures that reject, failures that continue the test."""
     steps = []
     before = 0
     accepting = (*looks.accept_cell, 0.0)  # nothing goes on after the last look

@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Looks:
-    """The looks of one gate.
+    """The looks (interim analyses) of one gate, and the share of the error of each.
 
     Attributes:
         run_counts: new runs of a cell in all at each look, ascending [K].
@@ -45,14 +45,14 @@ class Looks:
         return next(look for look, count in enumerate(self.run_counts) if run < count)
 
     def could_reject_at_level(self, stored_count: int, level: float) -> bool:
-        """Return whether any data could give these stored runs a sequential p below ``level``."""
+        """Return whether any new returns could give a sequential p-value below ``level``."""
         pairs = zip(self.run_counts, self.weights, strict=True)
         return any(
             compute_smallest_p_value(stored_count, n) / weight < level for n, weight in pairs
         )
 
     def combine_p_values_of_looks(self, p_values: Sequence[float] | FloatArray) -> FloatArray:
-        """Return min_k p_k / w_k of the p-values of the looks so far [k, ...]; float64 [...]."""
+        """Combine p-values of looks so far [k, ...] to the least p / weight, at most 1 [...]."""
         values = np.asarray(p_values, dtype=np.float64)
         # the weights lie along the first axis, that of the looks
         weights = np.array(self.weights[: len(values)]).reshape(-1, *[1] * (values.ndim - 1))

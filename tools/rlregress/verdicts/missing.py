@@ -40,7 +40,7 @@ def suggest_seeds_of_cell(
     quantity: Quantity = RETURNS,
     floor: float = Rules.floor,
 ) -> str:
-    """Describe about how many seeds detect a drop of ``share`` of the scale of one cell.
+    """Say about how many seeds a cell needs so that a drop of ``share`` of its scale is detected.
 
     The drop that the looks detect is simulated for the present seeds. For more seeds it is scaled
     like the drop of the t-test. It must also be observed beyond the floor. At a ceiling the
@@ -93,7 +93,7 @@ def suggest_seeds_of_group(
     quantity: Quantity = RETURNS,
     floor: float = Rules.floor,
 ) -> str:
-    """Describe how many seeds of each cell detect a common drop of ``share`` of the scale.
+    """Say how many seeds each cell of a group needs so that a common drop ``share`` is detected.
 
     Args:
         stored: stored seeds of the cell that has the fewest.

@@ -34,7 +34,7 @@ MUST_DETECT_SHARE = 0.20
 
 @dataclass(frozen=True)
 class Sample:
-    """One quantity in stored and in new processes.
+    """Measurements of one quantity, such as steps per second, in stored and in new processes.
 
     Attributes:
         stored: positive numbers, one for each stored process [m >= 1].
@@ -50,7 +50,7 @@ class Sample:
 def judge_throughput_samples(
     samples: Mapping[Name, Sample], alpha: float = 0.05
 ) -> dict[Name, ThroughputVerdict]:
-    """Judge all quantities of a session as one family.
+    """Judge throughput and memory of a session against stored ones, as one family of hypotheses.
 
     A quantity with so few processes that no data could give p < alpha is left out, so that it costs
     the others no power (Tarone 1990).

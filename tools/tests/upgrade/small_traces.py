@@ -60,5 +60,9 @@ def compare_training(name, old, new, record_again):
     if isinstance(comparison, UncomparedTraining):
         return comparison
     again = record_again(comparison) if compared_trainings.needs_repetition(comparison) else None
-    pairs = compared_trainings.pair_repetitions((old, new), again) if again is not None else None
+    pairs = (
+        compared_trainings.compare_versions_with_their_repetitions((old, new), again)
+        if again is not None
+        else None
+    )
     return compared_trainings.describe_compared_training(name, comparison, old, new, pairs)

@@ -26,7 +26,7 @@ _TRUE = {"y", "yes", "t", "true", "on", "1"}
 
 
 class Env:
-    """The base class of environments, as the scripts import it."""
+    """A stand-in for gym's base class of environments, which the scripts import."""
 
     observation_space: Any = None
     action_space: Any = None

@@ -12,7 +12,7 @@ Stepped = Callable[[int, Any, tuple[Any, ...]], None]
 
 
 class VecEnv:
-    """Environments side by side."""
+    """A stand-in for Stable-Baselines3's class of several environments that step together."""
 
     num_envs: int
     observation_space: Any
@@ -55,10 +55,10 @@ class VecEnvWrapper(VecEnv):
 
 
 def make_dummy_vec_env_class(on_step: Stepped) -> Any:
-    """Return the class ``DummyVecEnv``, which reports the steps of all its environments at once."""
+    """Return a ``DummyVecEnv`` that calls ``on_step`` once for a step of all its environments."""
 
     class DummyVecEnv(VecEnv):
-        """One environment after the other."""
+        """Environments that are stepped one after the other in this process."""
 
         def __init__(self, env_fns: Any, *args: Any, **kwargs: Any) -> None:
             self.envs = [make() for make in env_fns]

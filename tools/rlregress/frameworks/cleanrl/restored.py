@@ -110,7 +110,7 @@ def convert_argument_errors_to_sentence(path: Path, uses_argparse: bool) -> Iter
 
 
 def make_outside_context() -> Callable[[], AbstractContextManager[None]]:
-    """Return a context for callbacks of a script, with the present folder and output restored."""
+    """Return a maker of contexts that restore the folder and output of now, for callbacks."""
     folder, output = os.getcwd(), sys.stdout
 
     @contextlib.contextmanager

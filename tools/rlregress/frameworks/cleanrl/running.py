@@ -45,7 +45,7 @@ class StopRun(BaseException):
 
 @dataclass
 class ScriptRun:
-    """A script while it runs, and its variables afterwards.
+    """The run of a script: its variables, steps and logs, during the run and afterwards.
 
     ``run["agent"]`` is the script's own global of that name: ``args``, ``envs``, ``actor``, ``rb``
     and so on.

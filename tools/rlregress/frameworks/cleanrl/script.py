@@ -100,7 +100,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Anchor:
-    """One statement of a script: where a quantity comes from."""
+    """The place of a statement of a script, the one that computes a quantity."""
 
     script: Script
     quantity: str
@@ -200,7 +200,7 @@ class Script:
     # -- places ------------------------------------------------------------------------------
 
     def find_statement_binding(self, quantity: str, *candidates: str, which: str = "") -> Anchor:
-        """Return the statement that binds the first candidate that is bound anywhere.
+        """Return the statement that assigns the first of ``candidates`` that the script assigns.
 
         Of several such statements in one list it is the last one. If both branches of an ``if``
         bind the name, it is the whole ``if``.
@@ -228,7 +228,7 @@ class Script:
     def find_statement_of_shape(
         self, quantity: str, shape: Shape, shape_in_words: str, which: str = ""
     ) -> Anchor:
-        """Return the statement of a certain shape.
+        """Return the statement for which ``shape`` returns true, such as a loop over epochs.
 
         Args:
             quantity: name of the quantity in error messages.
@@ -247,7 +247,7 @@ class Script:
         places = [Anchor(self, quantity, *where) for where in self._shaped[shape]]
         if not places:
             raise AnchorLost(
-                f"{self}: {quantity}: no statement is {shape_in_words}; {self._state_if_known()}",
+                f"{self}: {quantity}: no statement is {shape_in_words}; {self._explain_fault()}",
                 self.known,
             )
         if which in ("outermost", "innermost"):
@@ -276,13 +276,13 @@ class Script:
 
     # -- reports -----------------------------------------------------------------------------
 
-    def _state_if_known(self) -> str:
+    def _explain_fault(self) -> str:
         if self.known:
             return "the suite was written for this file, so this is a fault of the suite"
         return "the suite does not know this version of the file"
 
     def make_anchor_lost_error(self, quantity: str, *candidates: str) -> AnchorLost:
-        """Return the error for a run or a slice that has bound none of these names."""
+        """Return the error that no variable has one of the names in ``candidates``."""
         names = sorted(
             {name for block in self.blocks for name in _list_touched_names_of_block(block)}
         )
@@ -295,7 +295,7 @@ class Script:
         bound = bool(set(candidates) & set(names))
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
         return AnchorLost(
-            f"{self}: {quantity}: {why}; {nearest}; {self._state_if_known()}",
+            f"{self}: {quantity}: {why}; {nearest}; {self._explain_fault()}",
             self.known,
         )
 
@@ -305,7 +305,7 @@ class Script:
         lines = ", ".join(str(place.line) for place in places)
         return AnchorAmbiguous(
             f"{self}: {quantity}: there are several {problem} (lines {lines}); "
-            f"{self._state_if_known()}",
+            f"{self._explain_fault()}",
             self.known,
         )
 
@@ -322,7 +322,7 @@ def _list_touched_names_of_block(block: Block) -> frozenset[str]:
 
 
 def _list_enclosing_blocks(block: Block) -> list[tuple[Block, int]]:
-    """Return (block, index of the statement that leads inwards) from the top down to ``block``."""
+    """Return the blocks around ``block``, outermost first, each with the index of its inner one."""
     chain: list[tuple[Block, int]] = []
     while block.outer is not None:
         chain.append((block.outer, block.place))
@@ -331,7 +331,7 @@ def _list_enclosing_blocks(block: Block) -> list[tuple[Block, int]]:
 
 
 def _find_index_in_block(block: Block, place: Anchor) -> int:
-    """Return the index in ``block`` of the statement that is, or contains, that of an anchor."""
+    """Return the index in ``block`` of the statement that is, or contains, the anchor's."""
     if place.block is block:
         return place.index
     return next(index for outer, index in _list_enclosing_blocks(place.block) if outer is block)

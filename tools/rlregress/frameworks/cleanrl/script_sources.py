@@ -186,7 +186,7 @@ def _find_installed_source() -> Source | None:
 
 
 def list_distinct_sources() -> list[Source]:
-    """Return all copies, those of the environment variable first; one for each label."""
+    """Return all copies of the scripts, one per label; those in the environment variable first."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
     sources = [
         _read_source_of_folder(files.resolve_real_path(os.path.expanduser(folder)))
@@ -200,7 +200,7 @@ def list_distinct_sources() -> list[Source]:
 
 
 def find_source(label: str = "") -> Source:
-    """Return the copy of that label, or the first one.
+    """Return the copy of the scripts with that label; without a label, the first copy.
 
     Raises:
         UserError: there is no copy at all, or none of that label.

@@ -27,7 +27,7 @@ def is_gymnasium_newer_than_scripts() -> bool:
 
 
 def list_patches_of_gymnasium() -> list[Patch]:
-    """Return patches of a Gymnasium that is newer than the scripts; none for that of the scripts.
+    """Return patches that give a newer Gymnasium the interface for which scripts were written.
 
     Raises:
         UserError: this Gymnasium cannot reset an environment within the step that ends an episode.

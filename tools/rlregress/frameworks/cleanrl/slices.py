@@ -35,7 +35,7 @@ _NOT_IMPORTED = ("torch.utils.tensorboard",)
 
 
 class Sliced(Mapping[str, Any]):
-    """Values by name, after the statements ran.
+    """Values of a script's variables by name, after some of its statements ran.
 
     Attributes:
         guards: conditions around the quantity that were not evaluated, from the inside out; with
@@ -69,18 +69,18 @@ class Sliced(Mapping[str, Any]):
         return len(self._namespace)
 
     def get_first_bound(self, *candidates: str) -> Any:
-        """Return the value of the first of the names that is bound."""
+        """Return the value of the first of ``candidates`` that is bound."""
         for name in candidates:
             if name in self._namespace:
                 return self._namespace[name]
         raise self.place.script.make_anchor_lost_error(self.place.quantity, *candidates)
 
     def get_number(self, *candidates: str) -> float:
-        """Return the value as a float, from a tensor or array of one element."""
+        """Return the first bound value of ``candidates``, of one element, as a float."""
         return float(self.get_vector(*candidates).reshape(()))
 
     def get_vector(self, *candidates: str) -> np.ndarray:
-        """Return the value as a copied float64 array."""
+        """Return the first bound value of ``candidates`` as a copied float64 array."""
         value = self.get_first_bound(*candidates)
         if hasattr(value, "detach"):
             value = value.detach().cpu().numpy()
@@ -180,7 +180,7 @@ def _find_line_of_error(error: Exception, script: Script) -> Any:
 def _slice_whole_script(
     place: Anchor, variables: set[str], tail: list[ast.stmt]
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
-    """Return (statements to run with ``tail`` at the end, guards, names that stay unbound).
+    """Return (statements to run, ``tail`` last; conditions of ifs around them; unbound names).
 
     A function may use a name that is bound after it. So names that are missing at first are
     searched for again in the whole script.
@@ -234,7 +234,7 @@ def _slice_block_of_place(
 def _climb_out_of_block(
     block: Block, statements: list[ast.stmt], need: set[str], ready: set[str], guards: list[str]
 ) -> tuple[list[ast.stmt], set[str]]:
-    """Return statements and needed names one block further out; ``guards`` gets its condition.
+    """Return statements and needed names for the block around; add its condition to ``guards``.
 
     A ``with`` stays around the statements.
     """

@@ -32,7 +32,7 @@ _NOTHING = Names(frozenset(), frozenset(), frozenset())
 
 
 def list_names_read(node: ast.AST) -> set[str]:
-    """Return names that an expression, a function or a class reads from around it."""
+    """Return names that an expression, function or class reads but does not bind itself."""
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -151,7 +151,7 @@ def _mark_names_optional(names: Names) -> Names:
 
 
 def list_names_of_statements(statements: Sequence[ast.stmt]) -> Names:
-    """Return the names of statements that run one after the other."""
+    """Return the names that statements, run one after the other, read and bind."""
     names = _NOTHING
     for statement in statements:
         names = _join_names_in_order(names, list_names_of_statement(statement))
@@ -160,7 +160,7 @@ def list_names_of_statements(statements: Sequence[ast.stmt]) -> Names:
 
 @functools.cache
 def list_names_of_statement(node: ast.stmt) -> Names:
-    """Return the names of one statement, with those of all statements inside a compound one."""
+    """Return the names that a statement reads and binds, with those of statements inside it."""
     if isinstance(node, ast.Assign):
         parts = [t for t in node.targets if not isinstance(t, ast.Name)]
         changed = set().union(*map(_list_names_changed_by_target, node.targets))
@@ -225,7 +225,7 @@ def list_names_of_statement(node: ast.stmt) -> Names:
 
 
 def list_names_of_with(node: ast.AST) -> Names:
-    """Return the names in the first line of a ``with``."""
+    """Return the names that the first line of a ``with`` reads and binds."""
     names = _NOTHING
     for item in node.items:  # type: ignore[attr-defined]
         bound = (

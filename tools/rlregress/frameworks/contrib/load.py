@@ -33,7 +33,7 @@ def find_class_of_algorithm(title: str) -> Any:
 
 
 class _FirstActionForbidden(gyms.Wrapper):
-    """An environment that forbids its first action."""
+    """An environment whose mask forbids action 0."""
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are allowed, bool [actions]."""

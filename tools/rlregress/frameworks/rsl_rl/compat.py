@@ -53,7 +53,7 @@ def silence_runner_output() -> Iterator[None]:
 def make_observations_as_handed_out(
     groups: Mapping[str, torch.Tensor], is_step: bool = False
 ) -> Any:
-    """Return observations in the form that an environment returns at a reset or after a step."""
+    """Return observations as environments of this version return them on reset or after a step."""
     if GROUPED:
         rows = len(next(iter(groups.values())))
         return vec_env.TensorDict(dict(groups), batch_size=[rows])
@@ -133,7 +133,7 @@ class Networks(NamedTuple):
 
 
 def raise_if_configuration_unsupported(algorithm: Mapping[str, Any], networks: Networks) -> None:
-    """Raise Unsupported if this version does not have all of the configuration of an algorithm."""
+    """Raise Unsupported if this version lacks a setting of an algorithm or of its networks."""
     name, lacking = algorithm["class_name"], networks.list_lacking_options()
     if hasattr(algorithms, name):
         known_options = {*inspect.signature(getattr(algorithms, name)).parameters, "class_name"}
@@ -213,7 +213,7 @@ def estimate_values(algorithm: Any, observations: Any) -> torch.Tensor:
 
 
 def find_trained_deviation(algorithm: Any) -> tuple[nn.Parameter, bool]:
-    """Return the trained standard deviation, and whether it is its logarithm."""
+    """Return the parameter of the policy's deviation, and whether it holds the logarithm."""
     named = find_acting_module(algorithm).named_parameters()
     name, parameter = next((name, own) for name, own in named if "std" in name)
     return parameter, "log" in name
@@ -240,7 +240,7 @@ def find_recurrent_layers(algorithm: Any, name: str) -> nn.Module:
 
 
 def name_scoring_method(algorithm: Any) -> str:
-    """Return the name of the method that scores actions."""
+    """Return the name of the policy's method that computes log-probabilities of actions."""
     names = ("get_output_log_prob", "get_actions_log_prob")
     return next(name for name in names if hasattr(find_acting_module(algorithm), name))
 
@@ -284,12 +284,12 @@ def read_minibatch(minibatch: Any) -> Batch:
 
 
 def select_observations_of_group(observations: Any) -> torch.Tensor:
-    """Return the numbers of observations that an agent has been given, [.., dimensions]."""
+    """Return the policy's observations, [.., dimensions], among all groups of observations."""
     return observations["policy"] if GROUPED else observations
 
 
 def set_stored_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) -> None:
-    """Replace the means and deviations that a rollout has stored of its policy."""
+    """Replace the means and deviations of the policy that a rollout's storage holds."""
     storage.mu, storage.sigma = storage.distribution_params = mean, scale
 
 
@@ -300,7 +300,7 @@ def read_stored_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def train_without_folder(runner: Any, rollouts: int) -> None:
-    """Train without a folder, also in versions that save the first and the last agent always."""
+    """Train for ``rollouts`` and save no file, also in versions that otherwise save agents."""
     runner.current_learning_iteration, runner.logger_type = 1, ""
     module = sys.modules[type(runner).__module__]
     with mock.patch.object(module, "store_code_state", return_value=[], create=True):

@@ -32,7 +32,7 @@ _OF_RUNNERS = {
 
 
 def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
-    """Return (algorithm, scope) -> hyperparameter -> the setting of its value.
+    """Return (algorithm, scope) -> hyperparameter -> RSL-RL's name of the setting.
 
     Raises:
         Unprobed: PPO has no such keyword.
@@ -68,7 +68,7 @@ def _read_values_by_default() -> dict[str, Any]:
 def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return hyperparameters of an agent that is made with a set, as a training makes it."""
+    """Return the hyperparameters that an agent made with these has, as a training makes it."""
     agent = make_silent_runner(
         _make_environment(), make_configuration_of_hyperparameters(hyperparameters, 1)
     ).alg

@@ -220,7 +220,7 @@ def read_truncations(buffer: Any) -> np.ndarray:
 
 
 def read_steps_per_collection(agent: Any) -> Any:
-    """Return the number in ``train_freq``, of steps or, where it counts those, of episodes."""
+    """Return the number in ``train_freq``: of steps, or of episodes if it counts episodes."""
     frequency = agent.train_freq
     if hasattr(frequency, "frequency"):
         return frequency.frequency

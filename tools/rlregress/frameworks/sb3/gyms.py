@@ -35,7 +35,7 @@ def convert_environment(environment: Any) -> Any:
 
 
 def convert_space(original: Any) -> Any:
-    """Return a gymnasium space as one of the library.
+    """Return a gymnasium space in the form that this version accepts.
 
     Raises:
         Unsupported: the library has no such space.
@@ -137,7 +137,7 @@ def find_env_util() -> Any:
 
 
 def make_vec_env(make_env: Callable[[], Any], environments: int) -> Any:
-    """Make environments as the function of that name does, each within its ``Monitor``."""
+    """Make environments by SB3's function ``make_vec_env``, each within a ``Monitor``."""
     return find_env_util().make_vec_env(
         lambda: convert_environment(make_env()), n_envs=environments
     )

@@ -98,7 +98,7 @@ def _read_values_by_default(algorithm: str) -> dict[str, Any]:
 def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return hyperparameters of an agent that is made with these, as a training makes it."""
+    """Return the hyperparameters that an agent made with these has, as a training makes it."""
     arguments = convert_hyperparameters_to_arguments(algorithm, hyperparameters, _BOUND.shape)
     agent = construct_small_agent(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
     return read_values_of_agent(algorithm, agent)

@@ -15,7 +15,7 @@ from rlregress.frameworks.sb3.library import find_in_library
 
 
 class Capture:
-    """Hands numbers that a user looks at to the trace, which records the result of ``capture``."""
+    """An object whose ``capture`` returns what a user looks at, so that traces record it."""
 
     def capture(self, numbers: list[Any]) -> list[Any]:
         return numbers
@@ -65,7 +65,7 @@ class UnboundedActions(Changed):
 
 
 class MatrixActions(Changed):
-    """Actions of two dimensions."""
+    """A wrapper whose actions are matrices of one row."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
@@ -75,7 +75,7 @@ class MatrixActions(Changed):
 
 
 class MatrixBits(Changed):
-    """Binary observations of two dimensions."""
+    """A wrapper whose binary observations are matrices of one row."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
@@ -115,7 +115,7 @@ class FloatImages(Changed):
 
 
 class LopsidedGoals(Changed):
-    """A reward that is not symmetric in the achieved and the desired goal."""
+    """A wrapper whose reward is not symmetric in the achieved and the desired goal."""
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """Return zero beyond the goal, otherwise minus one."""
@@ -130,7 +130,7 @@ class LopsidedGoals(Changed):
 
 
 class Informations(Changed):
-    """Informations that say where the system is; rewards in single precision."""
+    """A wrapper whose infos say where the system is; rewards are in single precision."""
 
     def make_extra_info(self, observation: Any) -> dict[str, Any]:
         """Return the first number of the state."""
@@ -143,7 +143,7 @@ class Informations(Changed):
 
 
 class Successes(Informations):
-    """Informations that say whether an episode was a success."""
+    """A wrapper whose infos say whether an episode was a success."""
 
     def make_extra_info(self, observation: Any) -> dict[str, Any]:
         """Return infos with ``is_success``: whether the state's second number exceeds -0.5."""
@@ -192,7 +192,7 @@ class Game(gyms.Env):
         return self._color_image(returned)
 
     def step(self, action: Any) -> Any:
-        """Return a step; every third costs a life."""
+        """Return the result of a step; every third step costs a life."""
         observation, reward, *ends, info = self._environment.step(action)
         self._t += 1
         self._lives = 0 if any(ends) else max(1, 3 - self._t // 3)
@@ -297,7 +297,7 @@ class SilentCallback(BaseCallback):
 
 
 class StartingCallback(BaseCallback):
-    """A callback that records its local variables when the training begins."""
+    """A callback that captures the number of requested steps when the training begins."""
 
     def _on_training_start(self) -> None:
         Capture().capture([int(self.locals["total_timesteps"])])

@@ -75,7 +75,7 @@ class Layers(NamedTuple):
 
 
 class _Network(Model):
-    """Layers; in a policy that has to stay within the bounds of actions, a tanh follows them."""
+    """A model of linear layers; in a policy with bounded actions, a tanh follows them."""
 
     def __init__(self, inputs: int, outputs: int, layers: Layers, spaces: Any) -> None:
         Model.__init__(self, **spaces, device="cpu")
@@ -169,7 +169,7 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
 
 
 class Training:
-    """An agent in its environments.
+    """An agent with its models, memory and environments, ready to be trained.
 
     Args:
         algorithm: its name in lower case, such as "sac".

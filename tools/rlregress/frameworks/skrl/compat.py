@@ -118,7 +118,7 @@ def make_epsilon_schedule(first: float, last: float, steps: float) -> Callable[[
 
 
 def act_on_observations(algorithm_agent: Any, observations: Any) -> tuple[Any, ...]:
-    """Return the result of an agent for observations; the actions are first."""
+    """Return the result of an agent's ``act`` for observations; its first item are the actions."""
     if FIRST:
         return algorithm_agent.act(observations, timestep=0, timesteps=1)
     return algorithm_agent.act(observations, None, timestep=0, timesteps=1)
@@ -143,7 +143,7 @@ def record_transition(
 
 
 def make_gaussian_result(mean: Any, log_std: Any, states: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the results of ``compute`` of a Gaussian model.
+    """Return mean, log deviation and states as a model's ``compute`` has to return them.
 
     Args:
         states: further outputs, such as the states of its memory.
@@ -193,7 +193,7 @@ def read_setting(algorithm_agent: Any, name: str) -> Any:
 
 
 def name_setting_in_version(algorithm: str, name: str, rate_number: int = 0) -> str:
-    """Return a setting's name in this version; ``rate_number`` counts learning rates."""
+    """Return a setting's name in this version; ``rate_number``: index among learning rates."""
     if not FIRST:
         return name
     if name == "learning_rate":

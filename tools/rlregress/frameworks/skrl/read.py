@@ -45,7 +45,7 @@ _BOUND = np.ones(2)
 
 
 def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
-    """Return (algorithm, scope) -> hyperparameter -> setting of the agent.
+    """Return (algorithm, scope) -> hyperparameter -> name of the agent's setting.
 
     Raises:
         Unprobed: the agent has no such setting.
@@ -84,7 +84,7 @@ def _read_defaults_of_algorithm(algorithm: str) -> dict[str, Any]:
 def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return hyperparameters of an agent that is made with a set, as a training makes it."""
+    """Return the hyperparameters that an agent made with these has, as a training makes it."""
     training = _make_small_training(
         algorithm, **make_arguments_of_hyperparameters(algorithm, hyperparameters)
     )

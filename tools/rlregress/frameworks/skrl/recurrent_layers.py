@@ -15,7 +15,7 @@ _KINDS: Mapping[str, Any] = {"gru": (nn.GRU, 1), "lstm": (nn.LSTM, 2), "rnn": (n
 
 
 class Memory(NamedTuple):
-    """Memory of a model.
+    """Options of a model's recurrent layers.
 
     Attributes:
         kind: "gru", "lstm" or "rnn".
@@ -29,7 +29,7 @@ class Memory(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Numbers that the layers output for a step."""
+        """How many numbers the layers output for a step."""
         return _SIZE
 
     def make_specification(self) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _patch_torch_for_tensordict() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Return the class or function of that name."""
+    """Return TorchRL's class or function of that name, imported when it is first used."""
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     member = globals()[name] = _import_name_or_absent(name)

@@ -94,7 +94,7 @@ def find_in_library(module: str, *names: str) -> Any:
 
 
 def call_with_newest_keywords(called: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Call a class or a function with keywords of the newest version."""
+    """Call ``called`` with keywords of the newest version, renamed for the installed one."""
     return called(*arguments, **rename_options_for_version(called, **keywords))
 
 
@@ -183,7 +183,7 @@ def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str
 
 
 def find_value_estimator(trainer: Any) -> Any:
-    """Return the estimator that a ``PPOTrainer`` has made."""
+    """Return the estimator of advantages that a ``PPOTrainer`` has made."""
     registered = trainer._modules.get("value_estimator")
     if registered is not None:
         return registered.value_estimator

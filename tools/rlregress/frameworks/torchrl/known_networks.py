@@ -32,7 +32,7 @@ class Constant(nn.Module):
 
 
 class PinnedQNetwork(Constant):
-    """A Q network that outputs its number where a loss has to evaluate it.
+    """A Q network that outputs ``number`` for the inputs at which a loss has to evaluate it.
 
     It outputs other numbers for other inputs. The right input is the observation 0 with the action
     0.5, as ``make_equal_transitions`` has them, and the next observation 1 with the action 0.
@@ -53,7 +53,7 @@ class PinnedQNetwork(Constant):
 
 
 class FixedLocScale(nn.Module):
-    """Constant location and scale: two outputs of [..., n]."""
+    """A network with constant location and scale as outputs, [..., n] each."""
 
     def __init__(
         self, loc: Sequence[float], scale: Sequence[float], dtype: torch.dtype = torch.float64
@@ -69,7 +69,7 @@ class FixedLocScale(nn.Module):
 
 
 class ReportedLogProb(torch.distributions.Distribution):
-    """Every sample is the action 0; its log-probability is the parameter ``reported`` [..., 1]."""
+    """A distribution whose samples are the action 0, with log-probability ``reported`` [..., 1]."""
 
     arg_constraints: dict = {}
     has_rsample = True

@@ -105,7 +105,7 @@ class _Learner:
         )
 
     def update_once(self, number: int, batch: Any = None) -> None:
-        """Update networks and targets once, on ``batch`` or on one of the seed ``number``."""
+        """Update networks and targets once, on ``batch`` or on random steps of seed ``number``."""
         torch.manual_seed(number)
         self.optimizer.zero_grad()
         rows = _make_batch(self.algorithm) if batch is None else batch

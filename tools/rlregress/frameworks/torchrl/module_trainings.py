@@ -95,7 +95,7 @@ def _sample_ensemble(make_env: Callable[..., Any], seed: int, **options: Any) ->
 def _follow_schedule(
     make_env: Callable[..., Any], seed: int, kind: str, start: float = 0.5, **options: Any
 ) -> dict[str, Any]:
-    """Follow a schedule, and continue with another one that loads its state."""
+    """Step a schedule of a buffer's setting, then another schedule that loads its state."""
     del make_env, seed
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(4), batch_size=2)
     schedule = find_in_library("torchrl.data.replay_buffers.scheduler", kind)
@@ -118,7 +118,7 @@ def _make_slice_sampler(**options: Any) -> Any:
 
 
 def make_buffer_trainings() -> dict[str, TraceTraining]:
-    """Return uses of buffers, of samplers, and of schedules of their settings."""
+    """Return trainings that use buffers, samplers, and schedules of their settings, by title."""
     in_order = partial(SamplerWithoutReplacement, shuffle=False)
     by_episode = partial(_make_slice_sampler, traj_key="episode")
     kinds: dict[str, dict[str, Any]] = {
@@ -258,7 +258,7 @@ def make_network_trainings() -> dict[str, TraceTraining]:
 
 
 def make_noise_trainings() -> dict[str, TraceTraining]:
-    """Return uses of each module that explores."""
+    """Return trainings that use each exploration module, by title."""
     falling: dict[str, Any] = {"annealing_num_steps": 7}
     kinds: dict[str, dict[str, Any]] = {
         "AdditiveGaussianModule": falling,

@@ -75,9 +75,7 @@ def make_choice_value_network() -> Any:
 
 
 def make_stochastic_actor(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
-    """Return an actor with a location and a scale for each of its actions; a gain drives it to
-    bounds.
-    """
+    """Return an actor with a location and a scale per action; a large gain drives it to bounds."""
     layer = nn.Linear(OBSERVATIONS, 2 * ACTIONS)
     with torch.no_grad():
         layer.weight.mul_(gain)
@@ -117,7 +115,7 @@ def bounds(low: float = -1.0, high: float = 1.0) -> Any:
 
 
 class _Heads(nn.Module):
-    """Parameters of a move and of a choice."""
+    """A layer that outputs location and scale of a move, and logits of a choice."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -59,7 +59,7 @@ class _NoBar:
 
 
 class _NoConf:
-    """Settings that are dictionaries already."""
+    """A stand-in for ``OmegaConf``, for settings that are dictionaries already."""
 
     @staticmethod
     def to_container(settings: Any, **options: Any) -> Any:

@@ -36,7 +36,7 @@ def silence_torchrl() -> Iterator[None]:
     try:
         with (
             warnings.catch_warnings(),
-            _skip_marking_functions(),
+            _skip_cuda_graph_marks(),
             _compare_versions_once(),
             _skip_pandas(),
         ):
@@ -47,7 +47,7 @@ def silence_torchrl() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _skip_marking_functions() -> AbstractContextManager[Any]:
+def _skip_cuda_graph_marks() -> AbstractContextManager[Any]:
     if not hasattr(getattr(torch, "compiler", None), "cudagraph_mark_step_begin"):
         return contextlib.nullcontext()
     return mock.patch.object(torch.compiler, "cudagraph_mark_step_begin", return_value=None)

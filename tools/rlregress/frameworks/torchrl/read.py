@@ -223,16 +223,16 @@ def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
             with _ignore_unsupported_in_older_versions(
                 f"no program of {algorithm} reads cfg.{own}"
             ):
-                by_cell[algorithm, "script"][name] = _find_cfg_attribute_of_program(algorithm, own)
+                by_cell[algorithm, "script"][name] = _find_spelling_of_cfg_attribute(algorithm, own)
     return {cell: named for cell, named in by_cell.items() if named}
 
 
-def _find_cfg_attribute_of_program(algorithm: str, name: str) -> str:
+def _find_spelling_of_cfg_attribute(algorithm: str, expected_attribute: str) -> str:
     read_by_programs = _list_cfg_attributes_of_programs(algorithm)
-    for candidate in (name, name.replace("_coeff", "_coef")):
+    for candidate in (expected_attribute, expected_attribute.replace("_coeff", "_coef")):
         if candidate in read_by_programs:
             return candidate
-    raise Unsupported(f"no program of {algorithm} reads cfg.{name}")
+    raise Unsupported(f"no program of {algorithm} reads cfg.{expected_attribute}")
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ def wrap_environment(environment: gymnasium.Env) -> GymWrapper:
 def register_environment(
     make_env: Callable[..., Any], id: str = REGISTERED, **options: Any
 ) -> Iterator[str]:
-    """Register a maker of environments, for a program that takes an id."""
+    """Register a maker of environments by an id within the block, and yield the id."""
     gymnasium.register(id=id, entry_point=make_env, disable_env_checker=True, **options)
     try:
         yield id

@@ -51,7 +51,7 @@ _STEPS, _FRAMES, _ROLLED = 36, 12, 14
 
 
 class _Trainers:
-    """Trains the parts of a loop by the library's trainer, and continues from its file."""
+    """A training of a loop's parts by the library's trainer, continued from the trainer's file."""
 
     def make_trainer(self, **files: Any) -> Any:
         """Return the trainer of the algorithm, or of any loss."""
@@ -112,7 +112,7 @@ def _make_trainer_by_name(
 
 
 class Hooked(_Trainers, OnPolicy):
-    """The trainer of any loss, with a hook.
+    """A training by the library's trainer of any loss, with a hook.
 
     Args:
         hook: name of its class.
@@ -167,7 +167,7 @@ _LOGGING = (
 
 
 class Staged(Hooked):
-    """The trainer of any loss, with a function at each of its stages."""
+    """A training by the trainer of any loss, with a function at each of its stages."""
 
     def make_trainer(self, **files: Any) -> Any:
         trainer = super().make_trainer(**files)
@@ -198,7 +198,7 @@ class Staged(Hooked):
 
 
 class Rotated(Hooked):
-    """The trainer of any loss, which keeps its last two files."""
+    """A training by the trainer of any loss, which keeps its last two files."""
 
     def make_file_arguments(self, folder: str) -> dict[str, Any]:
         kinds = partial(find_in_library, "torchrl.checkpoint")
@@ -207,7 +207,7 @@ class Rotated(Hooked):
 
 
 class Mapped(Hooked):
-    """The trainer of any loss, whose file is mapped into memory."""
+    """A training by the trainer of any loss, whose file is mapped into memory."""
 
     def run_training(self) -> Any:
         with mock.patch.dict(os.environ, {"CKPT_BACKEND": "memmap"}):
@@ -343,7 +343,7 @@ def _roll_out_environment(environment: Any, seed: int) -> dict[str, Any]:
 
 
 class _FlatMaskedChoices(gymnasium.ObservationWrapper):
-    """Tells which combinations of two choices are allowed, and takes the number of one."""
+    """A wrapper that shows allowed combinations of two choices, and takes the number of one."""
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

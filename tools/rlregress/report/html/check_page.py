@@ -159,7 +159,7 @@ def _describe_unjudged_parts(result: CheckResult, outcome: FrameworkOutcome) -> 
             f"{grouped_failures.extract_reason_of_failure(group[0].found[0])}."
         )
     own_errors = [entry for entry in result.broken if entry.get("framework") == outcome.framework]
-    lines += [f"{line}." for line in _describe_tests_alike(own_errors, "ended in an error")]
+    lines += [f"{line}." for line in _describe_failures_by_reason(own_errors, "ended in an error")]
     if outcome.not_asked:
         lines.append(f"{words.describe_checked_details(outcome.details, outcome.not_asked)}.")
     lines += [f"No test of {tier} has passed." for tier in outcome.untested]
@@ -208,7 +208,7 @@ def _describe_changes_of_framework(result: CheckResult, outcome: FrameworkOutcom
         )
         variants = f"documented: {documented_variant}, found: {found_variant}"
         yield f"{deviation.id} [{deviation.scope}]: {variants}"
-    yield from _describe_tests_alike(outcome.failed_tests, "failed")
+    yield from _describe_failures_by_reason(outcome.failed_tests, "failed")
     if outcome.has_other_numbers:
         yield from words.describe_replays(outcome.replays)
     for name, verdict in sorted(outcome.verdicts.items()):
@@ -224,17 +224,17 @@ def _describe_changes_of_framework(result: CheckResult, outcome: FrameworkOutcom
         yield f"Versions since the stored runs: {', '.join(other_versions)}"
 
 
-def _describe_tests_alike(failures: Iterable[Mapping[str, Any]], outcome: str) -> Iterator[str]:
-    """Describe failures, those for the same reason in one sentence.
+def _describe_failures_by_reason(failures: Iterable[Mapping[str, Any]], verb: str) -> Iterator[str]:
+    """Describe failed tests, those with the same reason in one sentence.
 
     Args:
-        outcome: of each test, as a verb.
+        verb: the outcome of each test, such as "failed".
     """
     for group in grouped_failures.group_failures_by_reason(failures, _get_failure_message):
         names = [failure["test"].rpartition("::")[2] for failure in group]
         first = words.select_first_clauses(_get_first_line(group[0]["message"]), 200)
         alike = grouped_failures.describe_further_failures(names)
-        yield f"{names[0]} {outcome}: {'; '.join(filter(None, (first, alike)))}"
+        yield f"{names[0]} {verb}: {'; '.join(filter(None, (first, alike)))}"
 
 
 def _describe_changed_verdict(verdict_name: str, verdict: Mapping[str, Any]) -> str:

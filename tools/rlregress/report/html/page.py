@@ -22,7 +22,7 @@ LISTED = 6
 
 @dataclass(frozen=True)
 class Badge:
-    """A verdict in words, with its sign."""
+    """A verdict in words, with the sign and the tone (good, bad, ...) in which a page shows it."""
 
     word: str
     tone: str = ""
@@ -120,7 +120,7 @@ class Quoted:
 
 @dataclass(frozen=True)
 class Folded:
-    """Tables and lists of sentences that are folded."""
+    """Tables and lists of sentences, hidden below their title until a reader opens them."""
 
     title: str
     parts: Sequence[object]

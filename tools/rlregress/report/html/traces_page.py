@@ -55,7 +55,7 @@ def make_finding_of_trainings(
     details: Sequence[ChangedDetail],
     command: str,
 ) -> Finding:
-    """Return a training that differs, or whose trace does not repeat itself.
+    """Build the finding of trainings that differ in one way, or of one that is not repeatable.
 
     Args:
         trainings: the training, then others that diverge in the same way, of which only the names

@@ -218,18 +218,18 @@ def _describe_entries_of_kind(kind: str, state: str, entries: Sequence[Entry]) -
     return lines + ([f"{hidden} more of kind {kind}"] if hidden else [])
 
 
-def _describe_entry_with_reason(entry: Entry, alike: int = 0) -> str:
+def _describe_entry_with_reason(entry: Entry, further_count: int = 0) -> str:
     """Describe an entry and the reason of its state.
 
     Args:
-        alike: number of further entries that differ in the same way.
+        further_count: number of further entries that differ in the same way.
     """
     summary = entry.summary if entry.summary != "changed" else ""
     fails = entry.state if entry.state == model.NEW_FAILS else ""
     standing = f"({entry.standing})" if entry.standing else ""
     text = " ".join(filter(None, (summary, standing)))
     why = select_first_clauses(entry.reason, _LONGEST)
-    name = _name_entry(entry) + (f" and {alike} like it" if alike else "")
+    name = _name_entry(entry) + (f" and {further_count} like it" if further_count else "")
     return ": ".join(filter(None, (name, fails, text, why)))
 
 

@@ -148,7 +148,7 @@ def _make_framework_card(result: Upgrade, framework: FrameworkResult) -> Card:
         for name, v in new_versions.items()
         if old_versions.get(name) != v
     ]
-    judgement = framework.judgement.judge_as_part(result.verdict)
+    judgement = framework.judgement.soften_unchanged_of_part(result.verdict)
     same = "the same versions" if old_versions and new_versions else "versions not read"
     return Card(
         f"{framework.title}: {', '.join(changed_versions) or same}",
@@ -357,7 +357,7 @@ def _suggest_step_for_unchecked_entries(
 def _make_script_card(result: Upgrade, script: ScriptResult) -> Card:
     training = script.training
     text = str(training) if isinstance(training, UncomparedTraining) else training.verdict_in_words
-    own = script.judgement.judge_as_part(result.verdict)
+    own = script.judgement.soften_unchanged_of_part(result.verdict)
     sentence = f"{text[0].upper()}{text[1:]}. {own.first_reason}"
     return Card(training.name, Badge(own.verdict), sentence, share=own.share)
 

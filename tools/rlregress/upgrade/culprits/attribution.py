@@ -50,7 +50,7 @@ def classify_new_variant_by_documentation(
 def find_details_documented_for_other_versions(
     adapter: Adapter, *versions: str
 ) -> set[tuple[str, str]]:
-    """Return (detail, scope) pairs that are documented only for other versions than these."""
+    """Return (detail, scope) pairs that are documented, but for none of ``versions``."""
     with contextlib.suppress(UserError, InvalidVersion):
         rows = load_all_expectations(adapter)
         documented_rows = [expectations.filter_by_version(rows, version) for version in versions]
@@ -137,7 +137,7 @@ def select_functions_that_explain(
     changed: Sequence[ChangedPiece],
     executions: Sequence[PieceExecution],
 ) -> list[ChangedPiece]:
-    """Return the functions that a report names as explanations of differences.
+    """Return the changed functions that explain differences of trainings, probes or direct calls.
 
     Args:
         details: changed details; ``changed``: functions that their probes may execute.

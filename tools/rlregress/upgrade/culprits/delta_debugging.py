@@ -146,7 +146,7 @@ class _Trial:
 
 @dataclass
 class _SearchPass:
-    """The results of one pass over the functions: the nearest by themselves, the others in groups.
+    """The results of one pass over the functions: it reverts the nearest alone, others in groups.
 
     Attributes:
         alone, influencing, together, without_influence, failed: as of ``Culprits``.
@@ -261,7 +261,7 @@ class CulpritSearch:
         }
 
     def _revert_group(self, group: Group, trials: dict[Group, _Trial]) -> _Steps[_Trial | None]:
-        """Return the result of reverting a group: that among ``trials``, or a new one."""
+        """Return the result of reverting a group: an earlier one from ``trials``, or a new one."""
         if group not in trials:
             trials.update((yield from self._revert_groups([group])))
         return trials.get(group)
@@ -352,7 +352,7 @@ class CulpritSearch:
         return (yield from self._revert_effective_functions(level))
 
     def _revert_all_if_none_has_influence(self, level: _SearchPass, ranked: Group) -> _Steps[None]:
-        """Revert all functions together if none has an influence by itself.
+        """Revert all functions together if reverting any one of them alone changes nothing.
 
         If some fail by themselves, all are reduced to the few that need each other. They may lie in
         several files, and some of them change nothing when reverted alone.
@@ -416,7 +416,7 @@ def _group_failed_with_others_of_file(
     ranked: Sequence[ChangedPiece],
     without_influence: Sequence[ChangedPiece],
 ) -> list[Group]:
-    """Group functions that failed alone with others of their file, to revert them together."""
+    """Group functions that cannot be reverted alone with the other functions of their file."""
     files = dict.fromkeys(function.file for function in failed)
     candidates = [function for function in ranked if function not in without_influence]
     groups = [tuple(function for function in candidates if function.file == file) for file in files]

@@ -16,7 +16,7 @@ def choose_representatives(
     changed: Collection[tuple[str, str]],
     sole_differences: Mapping[str, tuple[str, str]],
 ) -> dict[str, str]:
-    """Return training -> the shortest training with the same cause, or divergence.
+    """Return diverging training -> the shortest with the same cause, or the same first difference.
 
     Generated trainings are the last to represent others: each of their events is a training.
 

@@ -537,7 +537,7 @@ class _WithoutInnerFunctions(ast.NodeTransformer):
 
 
 class _WithoutDocstringsTypesAndVersion(_WithoutInnerFunctions):
-    """Keeps code that computes something or reports something when it runs.
+    """Removes docstrings, type annotations and the version number from a syntax tree.
 
     Args:
         typed: annotations without a value count, too.
@@ -577,7 +577,7 @@ class _WithoutDocstringsTypesAndVersion(_WithoutInnerFunctions):
 
 
 class _WithoutMessages(_WithoutDocstringsTypesAndVersion):
-    """Keeps code that computes something."""
+    """Removes messages to the user, too: calls that print or log, and the texts of errors."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Drop docstrings and messages to the user."""

@@ -51,7 +51,7 @@ class Statement:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """The differences between two versions of a piece of code.
+    """The statements that differ between two versions of a piece of code.
 
     Attributes:
         spans: first and last lines, in the new version, of the statements that differ.

@@ -188,7 +188,7 @@ def _get_line(member: griffe.Object | griffe.Alias) -> int | None:
 
 
 def _list_words_in_expression(part: ast.AST) -> Iterator[str]:
-    """Yield words of a list, a dictionary or a comparison."""
+    """Yield the texts in a list, a dictionary or a comparison that could be names."""
     if isinstance(part, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Compare)):
         for child in ast.iter_child_nodes(part):
             if isinstance(child, ast.Constant) and str(child.value).isidentifier():

@@ -76,7 +76,7 @@ class Change:
         return self.scope == "in"
 
     def concerns_training(self, training: str) -> bool:
-        """Return whether a training names one of its algorithms: "ppo gsde", "recurrent_ppo"."""
+        """Return whether a training, such as "ppo gsde", is of an algorithm that changed."""
         algorithm = training.partition(" ")[0]
         return "all" in self.algorithms or any(
             f"_{name}_" in f"_{algorithm}_" for name in self.algorithms
@@ -145,7 +145,7 @@ def list_release_pairs(framework: str) -> tuple[ReleasePair, ...]:
 
 @dataclass(frozen=True)
 class _Ground(Range):
-    """Pins that a range of releases is installed with."""
+    """Versions of other packages with which a range of releases is installed."""
 
     requires: tuple[Pin, ...]
 

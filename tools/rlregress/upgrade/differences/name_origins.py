@@ -15,7 +15,7 @@ TYPE_CHECKING = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECK
 
 
 def parse_with_origins(text: bytes | str) -> ast.Module:
-    """Return the syntax tree of a source text, with the origin stored on each name.
+    """Parse a source text, and store on each name the full names (``os.path``) it may mean.
 
     Raises:
         source.UNREADABLE: the text is not Python, or nests too deeply.
@@ -26,7 +26,7 @@ def parse_with_origins(text: bytes | str) -> ast.Module:
 
 
 def mark_origins_of_names(tree: ast.AST) -> None:
-    """Store the origin on each name in a module's syntax tree."""
+    """Store on each name in a module's syntax tree the full names (``os.path``) it may mean."""
     origins: dict[str, set[str]] = defaultdict(set)
     names: list[ast.Name] = []
     for node in ast.walk(tree):
@@ -54,7 +54,7 @@ def mark_origins_of_names(tree: ast.AST) -> None:
 
 
 def is_named_one_of(node: ast.expr, names: Collection[str]) -> bool:
-    """Return whether all full names that an expression may have are among some names."""
+    """Return whether an expression can only mean one of ``names``, which are full names."""
     origins = find_full_names(node)
     return bool(origins) and origins <= set(names)
 

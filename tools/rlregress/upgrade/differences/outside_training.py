@@ -20,7 +20,7 @@ MOST = 0.05
 
 @dataclass(frozen=True)
 class Outside:
-    """Pieces of code that no training and no evaluation uses.
+    """Pieces of code, by a pattern, that no training and no evaluation uses.
 
     Attributes:
         pattern: a shell pattern for "<file> <qualified name>".

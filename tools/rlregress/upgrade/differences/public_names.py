@@ -105,7 +105,7 @@ class Package:
         return {name, definition.path, self.paths.get(definition.path, name)}
 
     def list_signatures(self, name: str) -> dict[str, str]:
-        """Return "" -> signature of a name, and ".x" -> that of each public name x below it."""
+        """Return the signatures of a name (key "") and of the public names x in it (key ".x")."""
         definition = self.find_definition(name)
         path = name if definition is None else self.paths.get(definition.path, name)
         below_it = {n: d for n, d in self.names.items() if n.startswith(f"{path}.")}
@@ -140,9 +140,9 @@ def list_public_changes(old: Path, new: Path) -> list[PublicChange]:
 
 
 def _count_most_branches(old: Package, new: Package) -> int:
-    """Return the highest number of branches that the source alone does not decide between.
+    """Return the most branches of an ``if`` or ``try`` that only running the code can decide.
 
-    The branches are those of an ``if`` or ``try`` in a file that differs; 1 if there is none.
+    Only files that differ between the versions count; 1 if they have none.
     """
     counts = [
         count
@@ -493,7 +493,7 @@ def _rank_shortest_path(path: str) -> tuple[int, str]:
 
 
 def _locate_file(definition: griffe.Object) -> str:
-    """Return the file of an object, below the folder that holds the package."""
+    """Return the file that defines an object, relative to the folder that holds the package."""
     module = definition if isinstance(definition, griffe.Module) else definition.module
     return module.path.replace(".", "/") + ("/__init__.py" if module.is_init_module else ".py")
 
@@ -768,9 +768,9 @@ def _identify_base(base: str, owner: griffe.Class) -> str:
 
 
 def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
-    """Return two lists of base classes from other packages, which may bring attributes.
+    """Return the base classes from other packages: names of unknown ones, and known classes.
 
-    The first has names of unknown classes; the second has classes of builtins or ``enum``.
+    The known ones are those of builtins and ``enum``. All may bring attributes.
     """
     names = {
         base for ancestor in _list_class_and_bases(owner) for base in _list_base_names(ancestor)

@@ -88,7 +88,7 @@ def _list_declarations(
 
 
 def _list_requirements(declared_: Declared, extra: str) -> dict[str, Requirement]:
-    """Return name -> requirement that applies here: the core's, or those that an extra adds."""
+    """Return name -> requirement that applies here: without extras, or added by one extra."""
     required: dict[str, Requirement] = {}
     for row in declared_.requires:
         if not _applies_here(row, extra) or (extra and _applies_here(row, "")):

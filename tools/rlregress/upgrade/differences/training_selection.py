@@ -70,7 +70,7 @@ class Difference:
         return [*sorted(self.functions & called), *((file, "") for file in sorted(differing_files))]
 
     def find_sole_difference(self, new: Trace) -> Key | None:
-        """Return the only changed piece that a training executed or inspected; None: not one."""
+        """Return the one changed piece that a training executed or read; None: none or several."""
         executed = self.select_executed_differences(new)
         files = {file for file, name in executed if not name}
         keys = {key for key in self.texts if key[0] in files}
@@ -139,7 +139,7 @@ def group_differences_by_effect(
 
 
 def _takes_effect_at_import(piece: ChangedPiece) -> bool:
-    """Return whether a difference has an effect before the function is called."""
+    """Return whether a changed piece has an effect when its module is imported, before any call."""
     if piece.runs_at_import:
         return piece.how != WORDING or _has_different_messages(piece)
     if piece.old is None or piece.new is None or piece.was:
@@ -153,7 +153,7 @@ def _takes_effect_at_import(piece: ChangedPiece) -> bool:
 
 
 def _list_signature_rows(function: Function) -> list[str]:
-    """Return decorators, arguments and kind; see ``changed_functions.dump_signature``."""
+    """Return rows of a function's dumped code: decorators, arguments, kind, and if it yields."""
     heads = ("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef")
     rows = [row for row in function.code.splitlines() if row.startswith(heads)]
     is_generator = "Yield(" in function.code or "YieldFrom(" in function.code

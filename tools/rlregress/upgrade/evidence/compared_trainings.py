@@ -96,14 +96,14 @@ def compare_recorded_training(
 
 
 def needs_repetition(comparison: Comparison | UncomparedTraining) -> bool:
-    """Return whether both versions have to be recorded once more."""
+    """Return whether both versions must be recorded again: they were compared and are not equal."""
     return isinstance(comparison, Comparison) and comparison.verdict != "equal"
 
 
-def pair_repetitions(
+def compare_versions_with_their_repetitions(
     traces: tuple[Trace, Trace], repetitions: tuple[Trace, Trace]
 ) -> tuple[RepeatedTrace, RepeatedTrace]:
-    """Pair the trace of each version with its repetition.
+    """Compare each version's trace with its repetition, and mark parts that do not repeat.
 
     Recorded parts that differ between repetitions of one version are not compared.
     """
@@ -209,7 +209,7 @@ def cut_training_at_step(training: Training, steps: int) -> Training:
 def request_named_parts_of_difference(
     training: Training, comparison: Comparison | UncomparedTraining
 ) -> Training:
-    """Return the training; its recording will name the parts of the first differing event."""
+    """Return the training, with names of all values requested for the first differing event."""
     first = comparison.first if isinstance(comparison, Comparison) else None
     events = [event.index for event in (first.old, first.new) if event is not None] if first else []
     return replace(training, job={**training.job, "named": events}) if events else training
@@ -282,7 +282,9 @@ def has_ended_by_tested_code(trace: Trace) -> bool:
 
 
 def note_end_without_recorder(trace: Trace, plain: Trace) -> Trace:
-    """Add to the trace of a failed training how it ends without a recorder."""
+    """Add to a failed training's trace how the same training ended without the recorder
+    (``plain``); an empty text if both ended alike.
+    """
     ends = extract_last_message(plain.failure) if plain.failure else "the training ends well"
     return replace(
         trace, header={**trace.header, "plain": "" if do_both_end_alike(trace, plain) else ends}

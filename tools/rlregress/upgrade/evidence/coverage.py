@@ -135,7 +135,7 @@ def index_users_of_names(folders: tuple[str, ...]) -> NameUsers:
 
 
 def _add_derived_names(module: Function | None, names: Collection[str]) -> set[str]:
-    """Return names of a module, and the names that its assignments compute from them."""
+    """Return ``names`` and all names that a module's assignments compute from them."""
     following = set(names)
     rows = module.code.splitlines() if module is not None else []
     assignments = [
@@ -160,7 +160,7 @@ _USED, _TARGET = re.compile(r"(?:id|attr)='(\w+)'"), re.compile(r"id='(\w+)', ct
 
 @dataclass(frozen=True, kw_only=True)
 class Unexecuted:
-    """The differences in an executed piece of code that did not run.
+    """The changed statements of an executed piece of code that did not run themselves.
 
     Attributes:
         reason: in words; empty: all of them ran.
@@ -226,7 +226,7 @@ class ExecutedCode:
         return script or not function.runs_at_import
 
     def find_unexecuted_differences(self, function: ChangedPiece, users: NameUsers) -> Unexecuted:
-        """Return the differences in an executed piece that did not run, or may not have.
+        """Return the changed statements of an executed piece that did not, or may not have, run.
 
         An error that only the new version raises, and that no training triggered, does not count as
         missed if another part of the change ran.
@@ -273,7 +273,7 @@ class ExecutedCode:
     def _find_names_used_by_no_executed_function(
         self, used_by: Mapping[str, Collection[tuple[str, str]]]
     ) -> list[str]:
-        """Return the names that some functions use, but no function that ran."""
+        """Return the names that some functions use, none of which ran."""
         return sorted(
             name
             for name, keys in used_by.items()

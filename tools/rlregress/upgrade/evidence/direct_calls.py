@@ -121,7 +121,7 @@ def _list_functions_to_call(
 
 
 def _name_function_in_difference(piece: ChangedPiece, call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the row of a call; its difference names the function if the piece runs at import."""
+    """Return a call's result; for a piece that runs at import, it names the called function."""
     if "differs" not in call or not piece.runs_at_import:
         return call
     differs = call["differs"]
@@ -156,7 +156,7 @@ def _shares_class_or_file(function: _Key, piece: ChangedPiece) -> bool:
 
 
 def _list_readers_as_rows(uses: Mapping[_Key, Sequence[ChangedPiece]]) -> list[dict[str, Any]]:
-    """Return ``uses`` as ``inside.calls`` reads them."""
+    """Return functions that read changed values, with these pieces' old code, as plain data."""
     return [
         {"file": file, "name": name, "pieces": [
             {"file": piece.file, "name": piece.name, "text": str(change["text"])}
@@ -187,7 +187,7 @@ def mark_trainings_that_only_round(
     culprits_by_training: Mapping[str, Culprits],
     executions: Iterable[PieceExecution],
 ) -> list[ComparedTraining]:
-    """Return the trainings, marked close if they train the same and their culprits only round.
+    """Return the trainings, marked close where only logs or files differ, and only by rounding.
 
     A logged or saved number may be a small difference of large ones: rounding changes it much.
     """

@@ -78,7 +78,7 @@ def _name_as_callers_write(name: str) -> str:
 
 
 def keep_lines_of_changed_names(searched: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
-    """Return only the lines whose name the new version lacks, or has in another form."""
+    """Keep only the lines that use a name which the new version lacks or has made incompatible."""
     lines: list[NamedLine] = []
     for line in searched.lines:
         is_path = not line.dotted.startswith(".")
@@ -207,7 +207,7 @@ def find_names_unused_in_folder(
 
 
 def _list_search_words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
-    """Return words in a caller's source that use a public name; empty: only an operator uses it."""
+    """Return the words by which a source can use a public name; empty: only operators use it."""
     *before, last = name.split(".")
     if last == "__init__":
         classes = new = {before[-1]}
@@ -250,7 +250,7 @@ def _computes_attribute_names(tree: ast.Module) -> bool:
 
 
 def _may_be_same_name(name: str, dotted: str) -> bool:
-    """Return whether a dotted path of a script may be a public name, by whatever path.
+    """Return whether a script's dotted path may mean a public name, which may have other paths.
 
     Args:
         dotted: begins with a point if the object of the attribute is not known.

@@ -45,7 +45,7 @@ def compare_played_actions(
 def _add_differing_types(
     without_types: EnvironmentComparison, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> EnvironmentComparison:
-    """Return the comparison with the first difference of types, which numbers do not show."""
+    """Return the comparison with the first difference of types, which is not one of numbers."""
     pairs = zip_longest(old.get("types", ()), new.get("types", ()), fillvalue=(math.inf, ""))
     for (old_row, old_types), (new_row, new_types) in pairs:
         if (old_row, old_types) != (new_row, new_types) and not without_types.note:

@@ -137,7 +137,7 @@ def _read_error(entry: Mapping[str, Any]) -> LoadError | None:
 def _compare_loaded_items(
     writer: Sequence[Sequence[Any]], reader: Sequence[Any], functions: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the attributes of ``LoadedFile`` that a comparison gives.
+    """Compare a file's items as both versions load them; return attributes of ``LoadedFile``.
 
     Items that only the reading version has are not compared.
     """
@@ -172,7 +172,7 @@ def _get_rounding_limit_of_item(path: str) -> float:
 
 
 def is_computed_from_loaded(path: str) -> bool:
-    """Return whether an item is computed from loaded items."""
+    """Return whether an item, such as an action or a loss, is computed from loaded ones."""
     return path.removeprefix("saved again: ").startswith(_COMPUTED)
 
 

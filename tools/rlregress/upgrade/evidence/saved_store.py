@@ -197,7 +197,7 @@ class Expected(Range):
             raise ValueError("it needs either each 'item' that differs or the 'error' of loading")
 
     def concerns_file(self, file_kind: str, written_release: str, installed: str) -> bool:
-        """Return whether a kind of file of one release differs when loaded by the installed one."""
+        """Return whether this difference is expected of a kind of file between two releases."""
         reader = Version(installed)
         return (
             file_kind in self.kinds
@@ -234,7 +234,7 @@ class KnownDifferences:
 
 
 def locate_stored_files(framework: str) -> Path:
-    """Return the folder of the files of a framework."""
+    """Return the folder of the saved files that past releases of a framework wrote."""
     return suite.locate_baselines() / "saved" / framework
 
 
@@ -398,7 +398,7 @@ def _judge_stored_file(
     kind: StoredKind,
     expected: Sequence[Expected],
 ) -> StoredFile:
-    """Compare the items of a stored file; known differences are left out, and must occur."""
+    """Compare a stored file's items as written and as loaded; known differences must occur."""
     read = loaded["kinds"].get(kind.name, {})
     rows: list[list[Any]] = (read.get("items") or [[]])[0]
     places = {path: loaded["functions"][number] for path, _, number, _ in rows}
@@ -605,7 +605,7 @@ def _store_files_of_release(
 
 
 def mask_folders(content: bytes) -> bytes:
-    """Return an agent's archive with this machine's folders masked, which its functions name.
+    """Return a saved agent's archive, with the folders of this machine in its functions masked.
 
     They are replaced by as many other characters, so that offsets in the archive stay valid.
     """
@@ -635,7 +635,7 @@ def _digest_bytes(content: bytes) -> str:
 def _compact_repeatable_items(
     items: Sequence[Sequence[Any]], functions: Sequence[str]
 ) -> tuple[bytes, float]:
-    """Return the items that the release repeats, as JSON, and their share of all items.
+    """Return the items that are the same in each load, as JSON, and their share of all items.
 
     Numbers are kept of computed items alone, as they show rounding. Lines of old files are removed.
     """

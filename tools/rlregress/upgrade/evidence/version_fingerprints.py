@@ -71,7 +71,7 @@ def fingerprint_version(
     adapter: Adapter,
     details: Iterable[Detail],
 ) -> Fingerprint:
-    """Probe details on a version; judge the answers in this process."""
+    """Probe details in a process of a version; find their variants in this process."""
     return judge_raw_answers(probe_details_on_version(runtime, path, adapter, details))
 
 
@@ -101,7 +101,7 @@ def probe_details_on_version(
 
 
 def judge_raw_answers(answers: Mapping[str, Any]) -> Fingerprint:
-    """Return the fingerprint of a version from its probes' answers as plain data."""
+    """Return a version's fingerprint: the variant of each detail, found in the observed numbers."""
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
     answered: dict[Key, Answer] = {}
     for key, observation in answers["observed"].items():

@@ -127,7 +127,7 @@ def make_uncompared_training_entry(
 
 
 def make_untraced_steps_entry(script: str, steps: int) -> list[Entry]:
-    """Return the entry of steps of a script that were not compared in time; 0: all were."""
+    """Return an entry for the rest of a script that was compared up to ``steps``; 0: all was."""
     if not steps:
         return []
     return [
@@ -346,7 +346,7 @@ def _format_function_name(function: ChangedPiece) -> str:
 def mark_pieces_listed_as_public_names(
     entries: Iterable[Entry], public: Iterable[PublicChange]
 ) -> list[Entry]:
-    """Return the entries; gone pieces that are listed as gone public names have no effect."""
+    """Return the entries; gone pieces have no effect if gone public names list them already."""
     gone = [change for change in public if change.kind in ("gone", "moved")]
 
     def is_listed_as_public_name(entry: Entry) -> bool:
@@ -433,7 +433,7 @@ def _make_piece_entry(
 
 
 def _compute_checked_share(execution: PieceExecution) -> float:
-    """Return the share of a piece's changed statements that counts as checked."""
+    """Return the checked share of a piece's changed statements; 0 if calls did not reach them."""
     calls = execution.calls
     # if no changed argument reaches them, equal results are no evidence
     return 0.0 if calls is not None and calls.captured and not calls.touched else execution.share
@@ -442,7 +442,7 @@ def _compute_checked_share(execution: PieceExecution) -> float:
 def _adjust_state_by_direct_calls(
     execution: PieceExecution, state: str, reason: str
 ) -> tuple[str, str]:
-    """Return the state with the result of direct calls, and the reason."""
+    """Return a piece's state and reason, changed where direct calls of it show something else."""
     calls = execution.calls
     settled = (model.DIFFERS, model.LOGS, model.NEW_FAILS, *model.WITHOUT_EFFECT)
     # a function that reads the same values, with the same code, needs no call

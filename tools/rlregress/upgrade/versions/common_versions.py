@@ -70,7 +70,8 @@ def resolve_to_common_versions(
     """
     with ThreadPoolExecutor() as pool:
         answers = pool.map(
-            lambda problem: version_resolution.resolve_version(problem, log), by_version.values()
+            lambda problem: version_resolution.resolve_version_relaxing_pins(problem, log),
+            by_version.values(),
         )
         solved = dict(zip(by_version, answers, strict=True))
     resolved = {label: version for label, (_, version) in solved.items()}

@@ -42,7 +42,7 @@ class Stack(Range):
 
 @dataclass(frozen=True)
 class Defaults:
-    """The requirements that the stacks add to some pins, and the tools that build packages."""
+    """Further packages that old releases need to run, and the tools that build packages."""
 
     rows: tuple[str, ...] = ()
     build: tuple[str, ...] = ()

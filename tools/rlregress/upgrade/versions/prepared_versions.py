@@ -263,7 +263,7 @@ def _describe_conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
 def _describe_further_packages(
     rows: Iterable[str], requested: RequestedVersion, base: Mapping[str, str] | None
 ) -> Iterator[str]:
-    """Describe packages that are not pinned and come in another version than the one below.
+    """Describe unpinned packages whose version differs from that in the environment below.
 
     Args:
         base: name -> version in the user's environment below; None: this process's is below.

@@ -106,7 +106,7 @@ def find_interpreter_of_environment(environment: Path) -> str:
 
 
 def parse_requested_version(text: str, python: str = "") -> RequestedVersion:
-    """Parse OLD or NEW.
+    """Parse OLD or NEW of a command: pins, a lock file, a folder, an environment, or "installed".
 
     Args:
         python: another interpreter to run this version.

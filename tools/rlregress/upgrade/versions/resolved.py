@@ -28,7 +28,7 @@ class ResolvedVersion:
 
 @dataclass(frozen=True)
 class ResolvedPair:
-    """The old version and the new version.
+    """The old and the new version, with the versions of all their packages resolved.
 
     Attributes:
         pinned: packages that the two versions pin differently.

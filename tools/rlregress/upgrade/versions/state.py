@@ -68,7 +68,7 @@ def digest_framework_files(adapter: Adapter) -> dict[str, str]:
 
 
 def name_recordings_folder(parts: Sequence[str]) -> str:
-    """Return the name of the folder that holds the recordings of a version."""
+    """Return the name of a folder for recordings: a digest of all texts that describe a version."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

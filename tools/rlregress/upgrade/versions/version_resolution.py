@@ -105,7 +105,7 @@ class Problem:
         return map_versions_by_name([*self.defaults.rows, *self.pins])
 
     def resolve_to_versions(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
-        """Return the versions of all that is needed.
+        """Resolve the requirements; return the version of every package that is needed.
 
         Args:
             preferred: name -> version to use if it fits; otherwise the installed version.
@@ -193,8 +193,10 @@ def make_resolution_problem(
     return Problem(pins, defaults, own, fixed_packages, lock=bool(version.lock))
 
 
-def resolve_version(requested: Problem, log: cached_folders.Log) -> tuple[Problem, Resolved]:
-    """Resolve a version, and return the problem that was solved, relaxed as little as possible.
+def resolve_version_relaxing_pins(
+    requested: Problem, log_message: cached_folders.Log
+) -> tuple[Problem, Resolved]:
+    """Resolve a version, relaxed step by step if pins contradict; return problem and solution.
 
     Raises:
         UserError: a pinned version does not exist, or pins contradict each other.
@@ -207,7 +209,7 @@ def resolve_version(requested: Problem, log: cached_folders.Log) -> tuple[Proble
     except UserError:
         pass
     # a package is not built a second time only to read its requirements
-    eased = _relax_contradicted_pins(requested, log)
+    eased = _relax_contradicted_pins(requested, log_message)
     try:
         return eased, eased.resolve_to_versions()
     except installer.Unreachable:

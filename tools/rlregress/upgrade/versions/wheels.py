@@ -35,7 +35,7 @@ def install_exact_pins(
     log: cached_folders.Log,
     python: str = "",
 ) -> None:
-    """Install exactly these rows, without their requirements.
+    """Install packages at exact versions, without the packages that these require.
 
     Args:
         options: options of the installer that name the place.

@@ -26,7 +26,7 @@ __getattr__ = families.make_lazy_getattr(__name__, atari=["make_atari_player"])
 
 
 def bind_probe_to_source(probe: Callable[..., np.ndarray], source: Source) -> Probe:
-    """Return a probe (inputs) of one copy of the scripts, from a function (source, inputs)."""
+    """Return a function of inputs that calls ``probe``, a function of (source, inputs)."""
 
     @functools.wraps(probe)
     def probe_source(inputs: Inputs) -> np.ndarray:

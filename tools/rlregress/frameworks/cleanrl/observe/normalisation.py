@@ -61,7 +61,7 @@ class _RecordingAgent:
         """Switch nothing."""
 
     def get_action_and_value(self, observation: torch.Tensor) -> Any:
-        """Return action 0, and nothing that the evaluator uses."""
+        """Record the observation; return action 0 and None for all other results."""
         self.inputs.append(float(observation.reshape(())))
         return torch.zeros(self._shape), None, None, None
 

@@ -27,7 +27,7 @@ from rlregress.probing.layers import (
 
 
 def _run_update(source: Source, settings: ppo.Settings) -> ppo.Effects:
-    """Run the script's update with these settings, and return its effects."""
+    """Run the script's update with these settings; return its loss and derivatives."""
     flags = settings.map_to_framework_names(
         value_clip="clip_coef", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
@@ -62,12 +62,12 @@ def _list_policy_losses(
 
 
 def measure_normalisation(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the mean over minibatches of the policy loss, normalised as by default."""
+    """Return the mean policy loss of minibatches, with the script's default normalisation."""
     return np.array([np.mean(_list_policy_losses(source, inputs, int(inputs["minibatch_size"])))])
 
 
 def measure_normalisation_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the policy loss of one minibatch of nearly equal advantages."""
+    """Return the policy loss of one minibatch whose nearly equal advantages are normalised."""
     with use_float64_by_default():
         losses = _list_policy_losses(source, inputs, norm_adv=True)
     return np.array(losses)
@@ -100,7 +100,7 @@ def measure_action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def measure_clipped_gradient_norm(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the norm of all gradients at the optimiser's step."""
+    """Return the gradient norm at the optimiser's step, or ``inputs["cap"]`` if that is less."""
     update = ScriptUpdate(source, 8, norm_adv=False)
     large = 100.0 * float(inputs["raw_norm"])
     update.names["b_actions"] = torch.full((8, 1), 3.0)

@@ -66,7 +66,7 @@ def _train_with_settings(source: Source, settings: loop.Settings) -> ScriptTrain
 
 
 def measure_stored_segments(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return stored observations of three rollouts, and whether the terminal one is among them."""
+    """Return stored observations of three rollouts, then 1 if the terminal one is stored."""
     limit = int(inputs["time_limit"])
     names = ("obs", "actions", "logprobs", "rewards", "dones", "values")
     terminal: list[bool] = []

@@ -20,7 +20,7 @@ from rlregress.probing.layers import describe_ppo_networks_as_numbers, list_line
 
 
 def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return widths of policy and value network, shared layers and activation function."""
+    """Return layer widths of policy and critic, 1 if they share a layer, activation outputs."""
     agent: Any = ScriptUpdate(source, 2).agent
     parts = [agent.actor_mean, agent.critic]
     return describe_ppo_networks_as_numbers(
@@ -29,7 +29,7 @@ def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the log standard deviation, from the entropy of the policy, at two observations."""
+    """Return the policy's log standard deviation, then 1 if it depends on the observation."""
     agent: Any = ScriptUpdate(source, 2).agent
     for layer in list_linear_layers(agent):
         torch.nn.init.zeros_(layer.bias)
@@ -43,13 +43,13 @@ def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def measure_actions_at_fixed_means(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the actions that environments receive from a policy of negligible deviation."""
+    """Return the action that the environment receives for each mean, at negligible deviation."""
     rollouts = run_rollouts_of_constant_policies(source, inputs, inputs["means"])
     return np.array([environment.received[-1].item() for environment, _ in rollouts])
 
 
 def measure_kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the divergence that the script compares with its threshold."""
+    """Return the script's estimate of the KL divergence, which stops its updates if too large."""
     update = ScriptUpdate(source, len(inputs["ratios"]))
     update.set_ratios(inputs["ratios"])
     return np.array(
@@ -58,7 +58,7 @@ def measure_kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def measure_finiteness_and_loss_of_single_sample(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return whether the policy loss of a minibatch of one sample is finite, and the loss."""
+    """Return [1, policy loss] of a minibatch of one sample if the loss is finite, else [0, 0]."""
     update = ScriptUpdate(source, 1, norm_adv=True)
     update.set_ratios(np.ones(1))
     update.set_batch(advantages=inputs["advantage"])

@@ -45,7 +45,7 @@ def make_zero_grad_patch(callback: Callable[[], None]) -> Any:
 
 
 def collect_transitions(request: TrainingRequest, environments: int, source: Source) -> Transitions:
-    """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
+    """Run the script on ``environments`` copies; return the transitions that it stores.
 
     PPO's script normalises observations and rewards before it stores them; Gymnasium's wrappers for
     that are removed here. The other scripts update after every step, so their segments have one

@@ -35,7 +35,7 @@ _ROLLOUT = {
 def collect_minibatches(
     request: TrainingRequest, environments: int, variant: TrainingVariant, source: Source
 ) -> Sequence[Minibatch]:
-    """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
+    """Run the script on ``environments`` copies; return the minibatches of its updates.
 
     As in ``collect_transitions``, PPO's observations and rewards are not normalised. A rollout's
     values are recorded only if an update clips values.

@@ -22,7 +22,7 @@ from rlregress.probing.seeded_training import SeededTraining, copy_tensors_to_ar
 
 
 class _Reseeded(gymnasium.Wrapper):
-    """An environment that is reset with its own seed, whatever seed the caller passes."""
+    """An environment that resets with its own seed whenever the caller passes any seed."""
 
     def __init__(self, environment: Any, seed: int) -> None:
         super().__init__(environment)

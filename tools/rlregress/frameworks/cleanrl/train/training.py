@@ -75,7 +75,7 @@ def find_trainable_script(algorithm: str, source: Source) -> Any:
 def make_arguments_of_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any], source: Source, environments: int = 1
 ) -> dict[str, Any]:
-    """Return the arguments of the script; UserError for settings that it lacks."""
+    """Return the script arguments that set hyperparameters; UserError for those that it lacks."""
     settings, reasons = split_off_fixed_hyperparameters(_FIXED, algorithm, hyperparameters)
     own_flags: dict[str, Any] = {}
     if algorithm == "ppo":
@@ -328,7 +328,7 @@ def _make_hook_calling_on_checkpoint(request: TrainingRequest) -> Callable[[Scri
 
 
 def _invert_deviation_by_tanh(deviation: torch.Tensor) -> torch.Tensor:
-    """Return the output that SAC's actor maps, by tanh to a log in (-5, 2), to this deviation."""
+    """Return the network output for which SAC's actor, through a tanh, has this deviation."""
     return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
 
 
@@ -374,7 +374,7 @@ def prepare_script_and_arguments(
 def run_prepared_script(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], **options: Any
 ) -> ScriptRun:
-    """Run a script from the heads that a request prepares; ``options`` as ``run_script_to_end``."""
+    """Run a script for a request, which may first change the output layers of its networks."""
     return run_script_to_end(
         path,
         arguments,

@@ -19,7 +19,7 @@ _OF_SB3 = "is the code of Stable-Baselines3, and checked there"
 def _expand_probe_to_scopes(
     family: Any, detail_id: str, probe_or_scopes: Any
 ) -> Mapping[str, Probe]:
-    """Return scope -> probe.
+    """Return scope -> probe; a single probe has the scope "library".
 
     Args:
         probe_or_scopes: a probe of "library", scopes with their probes, or names of classes.

@@ -18,7 +18,7 @@ _NONE = 1e-4
 
 
 def _measure_steps_along_directions(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
-    """Return how far one update goes along each direction, [directions]."""
+    """Return how far an ARS update moves the policy along each random direction, [directions]."""
     count = len(inputs["plus"])
     agent = ARS(
         "MlpPolicy",

@@ -64,7 +64,7 @@ def _set_running_statistics(layer: Any, inputs: Inputs) -> None:
 
 @contextmanager
 def _record_passes(layer: Any) -> Iterator[list[_Pass]]:
-    """Yield a list of the inputs and outputs of a normalisation, one pair a call."""
+    """Yield a list that receives (inputs, outputs) of each call of a normalisation layer."""
     recorded: list[_Pass] = []
 
     def record_pass(_: Any, inputs: Any, outputs: torch.Tensor) -> None:
@@ -78,7 +78,7 @@ def _record_passes(layer: Any) -> Iterator[list[_Pass]]:
 
 
 def _find_output_for_number(passes: list[_Pass], number: float) -> float:
-    """Return the output for an observation in the one pass that holds it."""
+    """Return the output for the input ``number``, which exactly one of the passes contains."""
     outputs_found = [outputs[inputs == np.float32(number)] for inputs, outputs in passes]
     rows = [float(outputs.mean()) for outputs in outputs_found if len(outputs)]
     if len(rows) != 1:
@@ -125,7 +125,7 @@ def _measure_next_value_and_gradient_scale(inputs: Inputs) -> np.ndarray:
 
 
 def _normalise_after_updates(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
-    """Return a layer's output in training after updates, with running statistics 0 and 1."""
+    """Return a layer's outputs as after ``updates`` updates, with running mean 0 and variance 1."""
     with torch.no_grad():
         layer.ra_mean.fill_(0.0)
         layer.ra_var.fill_(1.0)

@@ -27,14 +27,14 @@ _NEGLIGIBLE = 1e-4
 
 
 def _make_outputs_depend_on_memory(agent: Any) -> None:
-    """Make means and values depend on the memory, by large weights; new networks' hardly do."""
+    """Enlarge the output layers' weights, so that means and values clearly depend on memory."""
     with torch.no_grad():
         agent.policy.action_net.weight.mul_(1000.0)
         agent.policy.value_net.weight.mul_(100.0)
 
 
-class _InParts(gymnasium.ObservationWrapper):
-    """Observations in a dictionary, which another class of rollout buffers stores."""
+class _DictionaryObservations(gymnasium.ObservationWrapper):
+    """A wrapper with dictionaries as observations; another class of rollout buffers stores them."""
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
@@ -116,7 +116,7 @@ def _train_with_settings(settings: Settings) -> Record:
 
 def _train_with_dictionaries(settings: Settings) -> Record:
     """Train as ``_train_with_settings``, on observations in dictionaries."""
-    return _train_and_record(settings, _InParts)[1]
+    return _train_and_record(settings, _DictionaryObservations)[1]
 
 
 def _measure_padding_in_divergence(inputs: Inputs) -> np.ndarray:

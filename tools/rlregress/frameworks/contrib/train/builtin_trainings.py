@@ -72,7 +72,9 @@ class _Choices(gyms.Wrapper):
 
 
 def _find_masked_evaluation(name: str) -> Any:
-    """Return SB3-Contrib's own variant of a function or class of Stable-Baselines3."""
+    """Return SB3-Contrib's variant, for action masks, of Stable-Baselines3's ``evaluate_policy`` or
+    ``EvalCallback``.
+    """
     masked = {"evaluate_policy": evaluation, "EvalCallback": callbacks}[name]
     return getattr(masked, name.replace("Eval", "MaskableEval"))
 
@@ -144,7 +146,7 @@ def _make_training(
     own: Callable[[Any], Any] = lambda environment: environment,
     around: Sequence[Any] = (),
 ) -> TraceTraining:
-    """Return a training of two environments.
+    """Return a training in two environments, after which the agent is loaded, evaluated and so on.
 
     Args:
         title: of the algorithm's class.

@@ -34,7 +34,7 @@ def _train_with_constant_outputs(
     rates: Mapping[str, Any] = {},
     **curiosity: Any,
 ) -> AgentTraining:
-    """Train for one rollout; both networks output the constants "fixed" and "predicted".
+    """Train one rollout; the target network outputs inputs["fixed"], the predictor ["predicted"].
 
     Args:
         on_step: called with the algorithm before each step of the predictor's optimiser.
@@ -76,7 +76,7 @@ def _measure_reward_weight(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_predictor_inputs_and_reward(inputs: Inputs, factor: float) -> np.ndarray:
-    """Return the predictor's inputs for the last reward and the last loss, and that reward."""
+    """Return the predictor's input for the last reward, that for the last loss, and the reward."""
     numbers: list[float] = []
     rewards: list[float] = []
 

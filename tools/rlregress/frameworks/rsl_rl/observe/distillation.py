@@ -28,7 +28,7 @@ class _Distilled(NamedTuple):
 def _train_student(
     error: float, steps: int, length: int, rollouts: int = 1, teacher: float = 0.0, **settings: Any
 ) -> _Distilled:
-    """Train a student that acts like its teacher but for a constant ``error``.
+    """Train a student whose actions are those of its teacher plus the constant ``error``.
 
     Args:
         steps: of a rollout.

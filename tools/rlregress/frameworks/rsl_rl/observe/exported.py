@@ -35,7 +35,7 @@ _Exported = tuple[Callable[..., torch.Tensor], Callable[[], Any]]
 
 
 def _make_images(numbers: torch.Tensor) -> torch.Tensor:
-    """Return images that show the first number, [environments, 1, 3, 3]."""
+    """Return images whose pixels all equal the first number of a row, [environments, 1, 3, 3]."""
     return numbers[:, :1, None, None].expand(-1, 1, 3, 3)
 
 
@@ -54,12 +54,12 @@ def _export_to_torchscript(
 
 
 def _export_module_before_torchscript(network: Any) -> _Exported:
-    """Return the same functions of the module before TorchScript hides its lines from traces."""
+    """Return functions that act with, and reset, the module from which TorchScript is made."""
     return _export_to_torchscript(network, lambda module: module)
 
 
 def _export_module_before_onnx(network: Any) -> _Exported:
-    """Return functions that act with, and reset, the module of which ONNX is made."""
+    """Return functions that act with, and reset, the module from which ONNX is made."""
     exported = network.as_onnx(verbose=False).eval()
     inputs = dict(zip(exported.input_names, exported.get_dummy_inputs(), strict=False))
     memories = [tensor for name, tensor in inputs.items() if name.endswith("_in")]
@@ -83,7 +83,7 @@ def _export_module_before_onnx(network: Any) -> _Exported:
 def _list_differences_of_exports(
     network: Any, exports: Sequence[Callable[[Any], _Exported]], steps: int
 ) -> Iterator[np.ndarray]:
-    """Yield the largest difference of each export from the network, [2 episodes, steps]."""
+    """Yield for each export how far its actions are from the network's, [2 episodes, steps]."""
     numbers = torch.arange(1.0, steps + 1.0).reshape(-1, 1, 1)
     images = compat.IMAGES in getattr(network, "obs_groups_2d", ())
     for exported in exports:

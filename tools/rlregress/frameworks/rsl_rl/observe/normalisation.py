@@ -25,14 +25,14 @@ _NORMALISED = Networks(hidden=[16], normalised=True)
 
 
 def _make_environments(observations: Any, privileged: Any = None, **script: Any) -> Vectorised:
-    """Return two environments with the same observations: advantages of one have no deviation."""
+    """Return two equal environments, because advantages of one alone would have no deviation."""
     playback = make_script_of_observations(observations, **script)
     further = {} if privileged is None else {"critic": privileged}
     return Vectorised(Scripted(**playback), Scripted(**playback), further=further)
 
 
 def _train_agent(observations: Any, privileged: Any = None) -> trainings.AgentTraining:
-    """Return a training whose rollouts have one step, so that statistics move at each."""
+    """Train with rollouts of one step, so that each changes the statistics; return the record."""
     return trainings.train_and_record(
         _make_environments(observations, privileged),
         len(observations),
@@ -63,7 +63,7 @@ def _measure_default_feedback(inputs: Inputs) -> np.ndarray:
 
 
 def _list_policy_inputs_in_play(runner: Any, observations: Any) -> np.ndarray:
-    """Return the inputs of the policy's first layer where an agent acts without training."""
+    """Return the inputs of the policy's first layer when a trained agent acts on observations."""
     play, recorded = runner.get_inference_policy(), []
     first = list_linear_layers(compat.find_layers_of_network(runner.alg, "actor"))[0]
     handle = first.register_forward_pre_hook(lambda _, inputs: recorded.append(inputs[0].item()))

@@ -18,7 +18,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def _run_update(settings: ppo.Settings) -> ppo.Effects:
-    """See ``measurements.ppo.Update``."""
+    """Run one PPO update with these settings; return its loss and derivatives."""
 
     def prepare_agent(agent: Any) -> None:
         make_output_constant(compat.find_layers_of_network(agent, "critic"), settings.value)
@@ -61,7 +61,7 @@ def _run_update(settings: ppo.Settings) -> ppo.Effects:
 def _list_policy_losses_for_rewards(
     inputs: Inputs, minibatches: int, **algorithm: Any
 ) -> np.ndarray:
-    """Return policy losses where every step ends an episode: its reward is its advantage."""
+    """Return the policy losses of a rollout in which each reward equals the step's advantage."""
     rewards = inputs["advantages"]
     training = trainings.train_and_record(
         Scripted(rewards=rewards, terminated=1.0),

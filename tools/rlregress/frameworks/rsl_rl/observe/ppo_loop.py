@@ -21,7 +21,7 @@ from rlregress.probing.scripted import Scripted, make_counting_environment, make
 
 
 def _train_with_settings(settings: loop.Settings) -> trainings.AgentTraining:
-    """See ``measurements.ppo_loop.Train``."""
+    """Train PPO with these settings, and return the record."""
     environments = [
         make_counting_environment(settings.total, **settings.make_environment_script())
         for _ in range(settings.environments)
@@ -90,7 +90,7 @@ def set_divergence_of_rollout(storage: Any, divergence: float) -> None:
 def measure_rates_after_divergences(
     divergences: Sequence[float], rate: float, minibatches: int = 1, **algorithm: Any
 ) -> np.ndarray:
-    """Return each update's learning rate over ``rate``, after rollouts with these divergences."""
+    """Return the learning rate of each update, divided by ``rate``, after these KL divergences."""
     divergences_left = list(divergences)
 
     def change_storage(storage: Any) -> None:

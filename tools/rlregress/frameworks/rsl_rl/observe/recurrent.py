@@ -28,7 +28,7 @@ def _make_memory_output_zeros(agent: Any, name: str) -> None:
 
 
 def _train_with_settings(memory: str, settings: Settings) -> Record:
-    """See ``measurements.recurrent.Train``."""
+    """Train PPO with a "gru" or "lstm" and these settings; return the record."""
     record = Record()
     agents = []
 
@@ -78,7 +78,7 @@ _OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "ls
 
 
 def _make_probe_of_gru_and_lstm(measurement: recurrent.Measurement) -> Probe:
-    """Return a probe of both GRU and LSTM: different lines store and reset their states."""
+    """Return a probe of the mean of a measurement over agents with GRU and with LSTM."""
     return recurrent.make_probe_averaged_over_agents(measurement, _OF_GRU, _OF_LSTM)
 
 

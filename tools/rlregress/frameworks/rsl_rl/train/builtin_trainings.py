@@ -58,7 +58,7 @@ def _make_training(
     kind: str = "OnPolicyRunner",
     *arguments: Any,
 ) -> TraceTraining:
-    """Return a training of two environments.
+    """Return a training in two environments that saves, loads and continues, then acts.
 
     Args:
         algorithm: the configuration of the algorithm.

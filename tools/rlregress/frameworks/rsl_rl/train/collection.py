@@ -17,7 +17,7 @@ from rlregress.probing.samples import copy_to_array
 
 
 def collect_transitions(request: TrainingRequest, environments: int) -> Transitions:
-    """Train with ``learn`` on ``environments`` copies side by side."""
+    """Train on ``environments`` copies side by side; return the transitions of all rollouts."""
     runner = make_runner_of_request(request, environments)
     rollouts: list[Any] = []
 

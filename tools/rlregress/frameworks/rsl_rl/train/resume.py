@@ -18,7 +18,7 @@ from rlregress.probing.isolation import isolate_random_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
-    """Call ``learn`` for half of the steps, twice."""
+    """Train for half of the steps twice, the second time perhaps with an agent from a file."""
     runner = make_runner_of_request(request)
     half = request.total_steps // 2
     steps = train_for_steps(runner, half)
@@ -29,7 +29,7 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
 
 
 def _restore_runner(runner: Any, request: TrainingRequest) -> Any:
-    """Load the agent from its file, in the same environment, which is not reset."""
+    """Save the agent and load it into a new runner, with the same environment, not reset."""
     restored = make_silent_runner(
         runner.env,
         make_configuration_of_hyperparameters(request.hyperparameters, runner.env.num_envs),

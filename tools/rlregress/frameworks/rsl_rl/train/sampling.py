@@ -15,7 +15,7 @@ from rlregress.probing.samples import copy_to_array, copy_to_flat_array
 def collect_minibatches(
     request: TrainingRequest, environments: int, variant: TrainingVariant
 ) -> Sequence[Minibatch]:
-    """Train with ``learn`` on ``environments`` copies side by side."""
+    """Train on ``environments`` copies side by side; return the minibatches of all updates."""
     variant.raise_if_unsupported("RSL-RL")
     runner = make_runner_of_request(request, environments)
     read: list[Minibatch] = []

@@ -90,7 +90,7 @@ def _list_reasons_against_settings(settings: Mapping[str, Any], rows: int) -> li
 def make_configuration_of_hyperparameters(
     hyperparameters: Mapping[str, Any], environments: int
 ) -> dict[str, Any]:
-    """Return the configuration of a runner; UserError for settings that it lacks."""
+    """Return a runner's configuration with hyperparameters; UserError for those that it lacks."""
     remaining, reasons = split_off_fixed_hyperparameters(_FIXED, "ppo", hyperparameters)
     remaining.setdefault("learning_rate_schedule", "fixed")
     rows = remaining.get("rollout_steps", 1) * environments

@@ -18,7 +18,7 @@ _COPIES = 2
 
 
 def _make_spaces(space: str) -> tuple[Any, Any]:
-    """Return spaces of observations and actions: "box", "choices" or "dict"."""
+    """Return observation and action space of the kind "box", "choices" or "dict"."""
     spaces = gyms.spaces
     box = spaces.Box(-9.0, 9.0, (2,), np.float32)
     if space == "choices":
@@ -29,14 +29,14 @@ def _make_spaces(space: str) -> tuple[Any, Any]:
 
 
 def _make_observations(space: str, number: int) -> Any:
-    """Return an observation of each of the environments."""
+    """Return observation ``number`` of each of the two environments."""
     modes = np.array([number, number + 20])
     box = np.stack([modes, -modes], axis=1).astype(np.float32) / 10.0
     return {"choices": modes, "dict": {"box": box, "mode": modes}}.get(space, box)
 
 
 def _make_transition(space: str, number: int) -> tuple[Any, ...]:
-    """Return transition ``number`` of two environments, with both kinds of ends among them."""
+    """Return transition ``number`` of two environments; some numbers end or truncate an episode."""
     ones = np.array([number % 9, (number + 1) % 9])
     pairs = np.stack([ones, ones[::-1]], axis=1)
     action = {"choices": pairs, "dict": ones}.get(space, pairs / 10.0)
@@ -61,7 +61,7 @@ def _add_transitions(space: str, first: int, stop: int, buffer: Any) -> None:
 
 
 def _fill_and_sample(buffer: Any, space: str) -> Any:
-    """Return rows of a partly filled buffer, a wrapped one, and one refilled after a reset."""
+    """Return samples of a buffer: partly filled, overfull, and refilled after a reset."""
     fill = partial(partial, _add_transitions, space)
     return record_steps(buffer, fill(0, 4), _sampled, fill(4, 6), _sampled, fill(6, 9), _sampled,
                 ("reset",), _state, fill(10, 12), _sampled)  # fmt: skip
@@ -115,7 +115,7 @@ def _get_batches(size: Any, buffer: Any) -> Any:
 
 
 def _fill_and_read_rollouts(buffer: Any, space: str) -> Any:
-    """Return a rollout half full, full and in batches, then those of the emptied buffer."""
+    """Return the contents of a rollout buffer, half full and full; then again after a reset."""
     if buffer.n_envs == 1:
         return _fill_and_read_single_rollout(buffer, space)
     last = torch.tensor([0.5, 1.0]), np.array([0, 1])

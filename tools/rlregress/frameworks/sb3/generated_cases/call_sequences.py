@@ -22,7 +22,7 @@ Arguments = Callable[[], dict[str, Any]]
 
 
 class Named(dict[str, Any]):
-    """Keywords of a call, the last of its arguments."""
+    """Keyword arguments of a call, listed after its positional ones."""
 
 
 def call_with_named_arguments(function: Any, arguments: tuple[Any, ...]) -> Any:
@@ -32,7 +32,7 @@ def call_with_named_arguments(function: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def record_steps(target: Any, *steps: Step) -> Items:
-    """Return the result of each step, one after the other.
+    """Do steps with ``target``, such as calls of its methods, and return all results by label.
 
     A step is an attribute's name, a method's name with its arguments, or a function of the object.
     The items of a step that returns ``Items`` are recorded one by one, so that a version that lacks
@@ -61,7 +61,7 @@ def _do_step(target: Any, step: Step) -> Any:
 def make_function_subject(
     name: str, inputs: Mapping[str, Any], call: Call = call_with_named_arguments, **options: Any
 ) -> Subject:
-    """Return the subject of a function, every option of which is called with each of the inputs.
+    """Return the generated cases of a function: it is called with each option and each input.
 
     Args:
         inputs: label -> arguments of a call, or a function that returns them.
@@ -79,7 +79,7 @@ def make_function_subject(
 def make_class_subject(
     name: str, kits: Mapping[str, Arguments], *steps: Step, **options: Any
 ) -> Subject:
-    """Return the subject of a class: an object for each kit, and the steps done with it."""
+    """Return the generated cases of a class: an object for each kit, and steps with the object."""
     labelled_kits = {label: Kit(arguments, str) for label, arguments in kits.items()}
     calls = {"": lambda thing, _: record_steps(thing, *steps), **options.pop("calls", {})}
     return Subject(

@@ -97,7 +97,7 @@ def _make_distribution_subject(name: str) -> Subject:
 
 
 def _record_state_dependent_exploration(distribution: Any, count: int) -> Any:
-    """Record gSDE with its own exploration matrices, for ``count`` rows."""
+    """Return results of a gSDE distribution for ``count`` rows, after its matrices are sampled."""
     _, log_std = distribution.proba_distribution_net(latent_dim=3, log_std_init=-0.3)
     distribution.sample_weights(log_std, batch_size=2)
     latent = torch.linspace(-1.0, 1.0, 3 * count).reshape(count, 3)

@@ -124,7 +124,7 @@ def _make_statistics_subject() -> Subject:
 
 
 def _open_and_list_files(call: Any, arguments: Any) -> Any:
-    """Return the opened file and the files of its folder, which is new."""
+    """Open a file in a new folder by ``call``; return any error and the folder's files."""
     with tempfile.TemporaryDirectory() as folder:
         os.makedirs(os.path.join(folder, "taken"))
         path, *further = arguments

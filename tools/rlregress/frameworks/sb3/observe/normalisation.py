@@ -53,7 +53,7 @@ def _measure_episode_return(inputs: Inputs) -> np.ndarray:
 def _walk_through_environment_of_agent(
     algorithm: Any, scripts: Sequence[Script], **options: Any
 ) -> Walked:
-    """Walk through the environment that an agent makes of the user's environment."""
+    """Step the environment into which an agent has wrapped the user's; return what it returns."""
     (script,) = scripts
     environment = gyms.convert_environment(Scripted(**script))
     agent = algorithm("MlpPolicy", environment, device="cpu", **options)

@@ -22,7 +22,7 @@ from rlregress.probing.recorded_update import record_losses_and_steps
 
 
 def _run_update(learner: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
-    """Run PPO's update with these settings, and return its effects."""
+    """Run PPO's update with these settings; return its loss and derivatives."""
     options = settings.map_to_framework_names(
         clip_range="clip_range", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )

@@ -18,7 +18,7 @@ __getattr__ = make_lazy_getattr(
 
 
 def explain_no_resume() -> str:
-    """Return a reason before 2.0; since then a model holds all state of ``learn`` at a rollout."""
+    """Return why versions before 2.0 resume no training; empty for 2.0 and later, which do."""
     (version,) = map_installed_versions(("stable-baselines3",)).values()
     before = int(version.partition(".")[0]) < 2
     return "versions before 2.0 are not known to continue with the same result" if before else ""

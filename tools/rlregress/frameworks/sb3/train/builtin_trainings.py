@@ -230,7 +230,7 @@ def _make_network_arguments(
 
 
 def _make_late_noise(kind: str, deviation: float) -> Late:
-    """Return late noise for actions of two dimensions, by the name of its class."""
+    """Return noise of the class ``kind`` for two-dimensional actions, made when it is used."""
 
     def make_noise() -> Any:
         return find_in_library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))

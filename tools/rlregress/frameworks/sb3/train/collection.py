@@ -21,7 +21,7 @@ from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant,
 
 
 class AtRolloutEnd(BaseCallback):
-    """Callback that calls ``look`` with the agent after a rollout and before its update."""
+    """A callback that calls ``callback`` with the agent after each rollout, before its update."""
 
     def __init__(self, callback: Callable[[Any], None]) -> None:
         super().__init__()

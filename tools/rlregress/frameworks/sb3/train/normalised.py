@@ -18,7 +18,7 @@ from rlregress.probing.interface import RunningStatistics, TrainingRequest, Trai
 def collect_running_statistics(
     request: TrainingRequest, environments: int, library: Library = OWN
 ) -> RunningStatistics:
-    """Train, evaluate by ``EvalCallback``, save and load; read VecNormalize after each."""
+    """Train, evaluate, and save and load; return the statistics of VecNormalize after each."""
     model = make_agent_of_request(request, environments, TrainingVariant(running=True), library)
     model.learn(request.total_steps)
     request.on_checkpoint(model.num_timesteps, make_policy_function(model))

@@ -109,7 +109,7 @@ class Training:
     evaluation: Callable[[str], Any] = find_evaluation
 
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
-        """Train, and return the error that the library refuses the training with, if it does."""
+        """Train; if the library refuses that, train as ``instead`` says and return the error."""
         with warnings.catch_warnings(), TemporaryDirectory(prefix="rlregress-") as folder:
             # about what a training does on purpose
             warnings.simplefilter("ignore")

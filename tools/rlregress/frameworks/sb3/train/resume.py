@@ -28,7 +28,7 @@ def train_and_resume(request: TrainingRequest, restored: bool, library: Library 
 
 
 def _restore_agent(model: Any) -> Any:
-    """Load the agent from its files, in the same environment, which is not reset."""
+    """Save the agent and load it, with its buffer and the same environment, which is not reset."""
     with TemporaryDirectory(prefix="rlregress-") as folder:
         agent, rows = Path(folder) / "agent.zip", Path(folder) / "rows.pkl"
         model.save(agent)

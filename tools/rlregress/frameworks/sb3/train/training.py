@@ -131,7 +131,7 @@ def _make_linear_schedule(initial: float):
 def convert_hyperparameters_to_arguments(
     algorithm: str, hyperparameters: Mapping[str, Any], action_shape, library: Library = OWN
 ) -> dict[str, Any]:
-    """Return the arguments of the algorithm's class; UserError for settings that it lacks."""
+    """Return class arguments that set hyperparameters; UserError for those that it lacks."""
     settings, reasons = split_off_fixed_hyperparameters(_FIXED, algorithm, hyperparameters)
     policy: dict[str, Any] = {"net_arch": list(settings.pop("hidden_sizes"))}
     policy.update(library.networks.get(algorithm, {}))
@@ -180,7 +180,7 @@ _LOGGED = {
 
 
 class _TrainingCallback(BaseCallback):
-    """Calls the request's ``on_checkpoint`` once per passed checkpoint; records the log.
+    """A callback that calls ``on_checkpoint`` once per passed checkpoint, and records the log.
 
     Attributes:
         diagnostics: see ``Trained``.

@@ -30,7 +30,7 @@ _EPISODES = 2
 
 
 def capture_counts_of_monitor(session: Session) -> None:
-    """Capture the counts of a ``Monitor`` after episodes, and its error without a reset."""
+    """Capture the counts of a ``Monitor`` after episodes, and its error if a reset is missing."""
     monitor = find_in_library("common.monitor", "Monitor")(
         session.environments.make_one_environment(first=0)
     )
@@ -77,7 +77,7 @@ def reset_three_times_after_seed(session: Session) -> None:
 
 
 def fill_rollout_row_by_row(session: Session) -> None:
-    """Fill a rollout of two steps as a user does, with probabilities that are single numbers."""
+    """Fill a rollout of two steps as a user does; log-probabilities and values are scalars."""
     kind = find_in_library("common.buffers", "RolloutBuffer")
     environment = session.environments.make_one_environment(first=0)
     buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")
@@ -143,7 +143,7 @@ def set_parameters_and_act(session: Session) -> None:
 
 
 def capture_contents_of_file(session: Session) -> None:
-    """Capture the names of the objects in a saved file, and the policy's modes once set."""
+    """Capture the names of objects in a saved file, and the policy's training mode on and off."""
     model, path = session.model, session.get_path("parts")
     model.save(path)
     data, parameters, variables = find_in_library("common.save_util", "load_from_zip_file")(path)

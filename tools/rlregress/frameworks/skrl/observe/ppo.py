@@ -28,7 +28,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def _run_update(settings: ppo.Settings) -> ppo.Effects:
-    """See ``measurements.ppo.Update``."""
+    """Run one PPO update with these settings; return its loss and derivatives."""
 
     def prepare_agent(training: Training) -> None:
         make_output_constant(training.models["value"], settings.value)

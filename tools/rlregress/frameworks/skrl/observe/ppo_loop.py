@@ -25,7 +25,7 @@ from rlregress.probing.scripted import make_counting_environment, make_script_of
 
 
 def _train_with_settings(settings: loop.Settings) -> AgentTraining:
-    """See ``measurements.ppo_loop.Train``."""
+    """Train PPO with these settings, and return the record."""
     environments = [
         make_counting_environment(settings.total, **settings.make_environment_script())
         for _ in range(settings.environments)
@@ -75,7 +75,7 @@ def _make_recording_scheduler(divergences: list[float]) -> Any:
 
     class Recorded(KLAdaptiveLR):
         def step(self, kl: Any = None, **epoch: Any) -> None:
-            """Step skrl's scheduler."""
+            """Record the divergence, and step skrl's scheduler."""
             # the first step is one of the constructor
             if kl is not None:
                 divergences.append(float(kl))

@@ -41,7 +41,7 @@ def _make_memory_output_zeros(training: Training) -> None:
 
 
 def _train_with_settings(memory: str, settings: Settings) -> Record:
-    """See ``measurements.recurrent.Train``."""
+    """Train PPO with a "gru" or "lstm" and these settings; return the record."""
     record = Record()
     trainings: list[Training] = []
     means: list[np.ndarray] = []
@@ -106,7 +106,11 @@ def _make_recurrent_training(*environments: Scripted) -> Training:
 
 
 def _does_second_action_differ(is_over: bool | None) -> bool:
-    """Return whether a second action differs; ``is_over``: flag of the first, None: unrecorded."""
+    """Return whether an agent's second action on one observation differs from its first.
+
+    Args:
+        is_over: whether the first step ended its episode; None: the step is not recorded.
+    """
     training = _make_recurrent_training()
     training.make_trainer(1)
     observation, means = torch.full((1, 1), 0.5), []
@@ -138,7 +142,7 @@ _OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "ls
 
 
 def _make_probe_of_gru_and_lstm(measurement: recurrent.Measurement) -> Probe:
-    """Return a probe of models with one state (GRU), and with two (LSTM)."""
+    """Return a probe of the mean of a measurement over agents with GRU and with LSTM."""
     return recurrent.make_probe_averaged_over_agents(measurement, _OF_GRU, _OF_LSTM)
 
 

@@ -27,7 +27,7 @@ def _run_update_and_read_policy(
     bound: float | None = None,
     damping: float | None = None,
 ) -> tuple[float, float]:
-    """See ``measurements.trpo.Step``."""
+    """Update a policy of mean 0 and deviation 1; return its new mean and log deviation."""
     count = len(actions)
     settings: dict[str, Any] = {"max_kl_divergence": bound, "damping": damping}
     training = Training(

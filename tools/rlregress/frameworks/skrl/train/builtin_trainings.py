@@ -45,7 +45,7 @@ _SCHEDULES = (
 
 
 def _make_schedule_settings(optimizer_count: int) -> dict[str, Any]:
-    """Return rates and schedules of optimisers: tuples, or single ones for one optimiser."""
+    """Return settings of learning rates and their schedules; tuples for several optimisers."""
     kinds, arguments = zip(*_SCHEDULES[:optimizer_count], strict=False)
     is_single = optimizer_count == 1
     return {
@@ -136,7 +136,7 @@ _SHARING = ("ppo", "a2c")
 
 
 class Look:
-    """Numbers that a user looks at: a trace records the result of ``numbers``."""
+    """An object whose ``numbers`` returns what a user looks at, so that traces record it."""
 
     def numbers(self, tensors: Sequence[Any]) -> list[float]:
         return [number for tensor in tensors for number in tensor.double().flatten().tolist()]
@@ -243,7 +243,7 @@ def _restore_and_continue(
 
 
 def _evaluate_trainer(trainer: Any, *errors: Any) -> None:
-    """Evaluate; ignore these errors where skrl raises them."""
+    """Evaluate with a trainer; ignore errors of these classes that skrl raises."""
     try:
         trainer.eval()
     except errors as error:

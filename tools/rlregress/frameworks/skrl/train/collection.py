@@ -18,7 +18,7 @@ def _read_stored_rows(training: Training, name: str) -> np.ndarray:
 
 
 def collect_transitions(request: TrainingRequest, environments: int) -> Transitions:
-    """Train on ``environments`` copies; several are in gymnasium's ``SyncVectorEnv``.
+    """Train on ``environments`` copies; return the transitions that the agent stores.
 
     A memory of PPO marks truncations from 1.4.0 on; one of the others marks none.
     """

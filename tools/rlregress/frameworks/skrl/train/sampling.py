@@ -17,7 +17,7 @@ _AUTORESET = {"next_step": "NextStep", "same_step": "SameStep", "disabled": "Dis
 def collect_minibatches(
     request: TrainingRequest, environments: int, variant: TrainingVariant
 ) -> Sequence[Minibatch]:
-    """Train on ``environments`` copies; several are in gymnasium's ``SyncVectorEnv``."""
+    """Train on ``environments`` copies; return the minibatches of all updates."""
     variant.raise_if_unsupported("skrl", "autoreset")
     options = {}
     if variant.autoreset:

@@ -20,7 +20,7 @@ from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffe
 
 
 def train_seeded(request: SeededTraining) -> Trained:
-    """Train with ``SequentialTrainer``.
+    """Train with ``SequentialTrainer``, each source of chance seeded separately.
 
     Raises:
         Unsupported: observations are images, for which users write other models.

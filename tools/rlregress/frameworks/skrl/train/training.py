@@ -147,7 +147,7 @@ def _make_dqn_arguments(
 def make_arguments_of_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any], environments: int = 1, steps: int = 0
 ) -> dict[str, Any]:
-    """Return the arguments of ``Training``; UserError for settings that the algorithm lacks.
+    """Return arguments of ``Training`` that set hyperparameters; UserError for unsupported ones.
 
     Args:
         environments: side by side; skrl counts steps of all of them at once.
@@ -196,7 +196,7 @@ def _make_inputs_of_models(observations: Any, actions: Any = None) -> dict[str, 
 
 
 def _act_deterministically(training: Training, observations: Any) -> torch.Tensor:
-    """Return the actions of an evaluation of skrl: the mean of a policy, or its output."""
+    """Return the actions without noise: of the largest value, or a policy's mean or output."""
     if "q_network" in training.models:
         return (
             training.models["q_network"]

@@ -97,7 +97,7 @@ def _make_distribution_and_leaves(
 
 
 def _call_distribution_methods(distribution_class: Any, parameters: dict[str, Any]) -> Any:
-    """Return attributes, draws and scores with gradients, and updated parameters."""
+    """Return a distribution's attributes, and its samples and log-probabilities with gradients."""
     distribution, leaves = _make_distribution_and_leaves(distribution_class, parameters)
     outputs: dict[str, Any] = {
         n: call_or_return_error(partial(getattr, distribution, n))
@@ -247,7 +247,7 @@ def _make_composite_distribution(nested: bool = False, wide: bool = False, dims:
 
 
 def _call_helper_with_heads(helper: Any, distribution: Any) -> Any:
-    """Call a helper with a distribution, with and without sums over its heads."""
+    """Return a helper's results with log-probabilities of heads summed, and kept apart."""
     summed = find_in_library("tensordict.nn", "set_composite_lp_aggregate")
     outputs: dict[str, Any] = {}
     for total in (True, False):
@@ -293,14 +293,14 @@ def _call_with_each_prediction(function: Any, batch: Any) -> Any:
     )
 
 
-def _call_layer_held_out(function: Any, inputs: Any) -> Any:
+def _call_layer_inside_hold_out(hold_out: Any, inputs: Any) -> Any:
     outputs = []
     for learns in (True, False):
         layer = nn.Linear(2, 1).requires_grad_(learns)
         parameters = (
-            list(layer.parameters()) if function.func.__name__ == "hold_out_params" else layer
+            list(layer.parameters()) if hold_out.func.__name__ == "hold_out_params" else layer
         )
-        with function(parameters) as inside:
+        with hold_out(parameters) as inside:
             output = layer(torch.ones(1, 2))
             context = (
                 [item.requires_grad for item in inside] if isinstance(inside, (list, tuple)) else ""
@@ -361,9 +361,9 @@ def _call_with_each_reduction(function: Any, inputs: Any) -> Any:
 def _list_helper_subjects() -> list[Subject]:
     calls = {
         "next_state_value": _call_with_each_prediction,
-        "hold_out_net": _call_layer_held_out,
-        "hold_out_params": _call_layer_held_out, "group_optimizers": _call_with_kinds_of_optimizers,
-        "_reduce": _call_with_each_reduction,
+        "hold_out_net": _call_layer_inside_hold_out,
+        "hold_out_params": _call_layer_inside_hold_out,
+        "group_optimizers": _call_with_kinds_of_optimizers, "_reduce": _call_with_each_reduction,
     }  # fmt: skip
 
     def register_random_module(function: Any, inputs: Any) -> Any:

@@ -309,7 +309,7 @@ _SHAPES: dict[str, Any] = {
 
 
 def _make_estimator_arguments(shape_and_change: str) -> dict[str, Any]:
-    """Return values, rewards and ends of a shape: "time", also with discounts by step."""
+    """Return values, rewards, ends and discounts of a shape and a change, as in "time each"."""
     shape, _, change = shape_and_change.partition(" ")
     size = _SHAPES[shape]
     over = make_flags(size[:-1], 3).expand(size).clone()

@@ -151,7 +151,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
 
 
 def make_batch(actions: str, label: str) -> Any:
-    """Return steps of a shape and a treatment: "time", "time flat" or "time flat_double"."""
+    """Return steps for a label of a shape and of changes, such as "time" or "time flat_double"."""
     shape, _, changes = label.partition(" ")
     data = make_steps(actions, *SHAPES[shape])
     for change in filter(None, changes.split("_")):

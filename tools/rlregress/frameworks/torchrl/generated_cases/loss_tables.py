@@ -82,7 +82,7 @@ class _Hinted(nn.Sequential):
 
 
 class _Judging(nn.Module):
-    """A critic whose layer another network may share, of actions of any shape."""
+    """A critic: the mean output of a layer, which other networks may share, plus the actions."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ def _make_scaled_actor_of_heads(move_distribution: str, nested: bool, gain: floa
 
 
 def _make_steps_of_actor(actor: Callable[[], Any], label: str) -> Any:
-    """Return steps in which an actor of the same kind acted."""
+    """Return steps with actions and log-probabilities of a new actor that ``actor`` makes."""
     seed_torch_generator(1)
     data = make_batch("continuous", label).exclude(
         "action", "action_log_prob", "sample_log_prob", "loc", "scale", "logits"
@@ -429,7 +429,7 @@ def _assign_coefficients(loss: Any, data: Any) -> Any:
 
 
 def _make_target_update_call(updater_name: str, **options: Any) -> Callable[[Any, Any], Any]:
-    """Return a call of the loss with target networks after updates."""
+    """Return a call that records the loss's networks after each of four target updates."""
 
     def call(loss: Any, data: Any) -> Any:
         kind_ = find_in_library("torchrl.objectives", updater_name)
@@ -454,7 +454,7 @@ def _make_target_update_call(updater_name: str, **options: Any) -> Callable[[Any
 
 
 def _call_with_each_mask(loss: Any, data: Any) -> Any:
-    """Set the key of the mask to none, to other entries, to a missing one and to a number."""
+    """Return the loss with each key of a mask: none, other entries, a missing one, a number."""
     outputs = []
     for key in (None, ("collector", "mask"), "shifted_valid", "auto", "lacking", "is_init", 3):
         outputs.append(call_or_return_error(partial(setattr, loss, "loss_mask_key", key)))

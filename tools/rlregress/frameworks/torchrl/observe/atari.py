@@ -151,7 +151,7 @@ def _measure_reward_clip(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_scaling_by_transform(inputs: Inputs) -> np.ndarray:
-    """Measure the scaling: policy and value read the same entry, which the transform writes."""
+    """Return each scaled pixel twice: policy and value read the same entry of a transform."""
     recorded = []
     for pixel in inputs["pixels"]:
         game = AtariGame(first_pixel=int(pixel))

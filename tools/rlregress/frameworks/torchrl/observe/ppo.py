@@ -31,7 +31,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def _run_update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
-    """See ``measurements.ppo.Update``; the losses are summed as the trainer and programs do it."""
+    """Compute PPO's summed losses with these settings; return their sum and derivatives."""
     options.update(
         settings.map_to_framework_names(
             clip_range="clip_epsilon",

@@ -43,7 +43,7 @@ def _run_training_in_scope(
 
 
 def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
-    """See ``measurements.ppo_loop.Train``; there is no threshold to set."""
+    """Train PPO with these settings but no KL threshold, and return the record."""
     environments: list[Scripted] = []
     training = ppo_trainings.LossTraining(environments=environments)
 

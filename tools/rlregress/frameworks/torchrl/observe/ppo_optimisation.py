@@ -50,7 +50,7 @@ class _Steep(torch.nn.Module):
 
 
 def _make_one_step_script(rewards: Sequence[float]) -> dict[str, Any]:
-    """Return episodes of one step: with values of 0 the advantages are the rewards."""
+    """Return a script of episodes of one step; with values of 0, rewards are advantages."""
     return {"rewards": list(rewards), "terminated": [1.0] * len(rewards)}
 
 

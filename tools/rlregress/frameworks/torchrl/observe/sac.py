@@ -16,8 +16,9 @@ from rlregress.probing.interface import Inputs
 
 
 def _measure_update_order(inputs: Inputs) -> np.ndarray:
-    """Measure the order of updates by the loss returned last before each part's first step.
+    """Return what had changed (1) or not (0) before the first optimiser step of another part.
 
+    In order: Q before the actor's step, and the temperature before the critic's and the actor's.
     No probe chooses the log-probability that a program's policy reports, as other drivers do.
     """
     returned: list[Any] = []

@@ -109,7 +109,7 @@ class _ScriptedLocation(torch.nn.Module):
 
 
 def _train_ppo_at_locations(inputs: Inputs, locations: list[float]) -> Any:
-    """Return the log of a trainer after an update for every ``epochs * minibatches`` locations."""
+    """Train PPO with a policy of mean locations[k] in minibatch k; return the trainer's log."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)

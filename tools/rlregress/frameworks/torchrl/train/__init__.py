@@ -18,7 +18,7 @@ __getattr__ = make_lazy_getattr(
 
 
 def explain_no_resume() -> str:
-    """Return no reason from 0.14 on: ``train`` of a trainer continues where its collector is."""
+    """Return why versions before 0.14 resume no training; empty for 0.14 and later, which do."""
     (version,) = map_installed_versions(("torchrl",)).values()
     parts = tuple(int(part) for part in version.split(".")[:2])
     return "that versions before 0.14 go on exactly is not known" if parts < (0, 14) else ""

@@ -82,7 +82,7 @@ def _name_segment_setting(request: TrainingRequest) -> str:
 
 
 def collect_transitions(request: TrainingRequest, environments: int) -> Transitions:
-    """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
+    """Train on ``environments`` copies; return the transitions that the trainer collects."""
     trainer, _ = make_trainer_and_loss(request, environments)
     on_policy = request.algorithm == "ppo"
     stored: list[Any] = []

@@ -197,7 +197,7 @@ class _Loop:
 
 
 class OnPolicy(_Loop):
-    """Collect, estimate advantages, and go over the batch in minibatches a few times.
+    """A loop that collects, estimates advantages, and updates on minibatches for some epochs.
 
     Args:
         loss: name of its class.
@@ -309,7 +309,7 @@ def make_greedy_exploration(first: float = 0.9, last: float = 0.1) -> Exploratio
 
 
 class OffPolicy(_Loop):
-    """Collect into a replay buffer, sample, and step every loss with its own optimiser.
+    """A loop that collects into a replay buffer, samples, and has one optimiser for each loss.
 
     Args:
         loss: name of its class.

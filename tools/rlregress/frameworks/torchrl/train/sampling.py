@@ -17,7 +17,7 @@ from rlregress.probing.samples import copy_to_array, note_compared_targets
 def collect_minibatches(
     request: TrainingRequest, environments: int, variant: TrainingVariant
 ) -> Sequence[Minibatch]:
-    """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
+    """Train on ``environments`` copies; return the minibatches of all updates."""
     trainer, loss = make_trainer_and_loss(request, environments, variant)
     read: list[Minibatch] = []
 

@@ -33,7 +33,7 @@ def _make_trained_agent(loss: Any, steps: int) -> Trained:
 
 
 def train_seeded(request: SeededTraining) -> Trained:
-    """Train with ``DQNTrainer`` or ``DDPGTrainer``.
+    """Train with ``DQNTrainer`` or ``DDPGTrainer``, each source of chance seeded separately.
 
     Raises:
         Unsupported: the installed version has no such trainer.

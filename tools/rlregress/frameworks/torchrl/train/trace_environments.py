@@ -17,7 +17,7 @@ _OBSERVATION = ["observation"]
 
 
 def make_late_transform(kind: str, **options: Any) -> Late:
-    """Return a transform that is made when it is called, by the name of its class."""
+    """Return a transform of the class ``kind`` that is made only when a training calls it."""
 
     def make_transform() -> Any:
         return find_in_library("torchrl.envs", kind)(**options)

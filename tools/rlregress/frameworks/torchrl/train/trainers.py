@@ -165,7 +165,7 @@ class Space:
 
 
 class _Scaled(nn.Module):
-    """Pictures of bytes as numbers from 0 to 1."""
+    """A layer that scales pictures of bytes to numbers from 0 to 1."""
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
         return pictures.float() / 255.0
@@ -338,7 +338,7 @@ class Parts:
 
 
 def _invert_deviation_by_softplus(deviation: torch.Tensor) -> torch.Tensor:
-    """Return the input of ``NormalParamExtractor``, which adds 0.01 to softplus(x + c), 1 at 0."""
+    """Return x where ``NormalParamExtractor`` outputs a deviation: softplus(x + c) + 0.01."""
     numbers = deviation.double() - 0.01
     return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
 

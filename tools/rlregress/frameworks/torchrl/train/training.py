@@ -124,7 +124,7 @@ class _Diagnostics:
 
 
 class _AfterBatch:
-    """Calls ``on_checkpoint`` and ``keep`` of a request after the updates of a batch."""
+    """A hook that calls ``on_checkpoint`` and ``keep`` of a request after each batch's updates."""
 
     def __init__(self, trainer, loss, diagnostics: _Diagnostics) -> None:
         self.trainer, self.loss, self.diagnostics = trainer, loss, diagnostics

@@ -65,7 +65,7 @@ class Driver:
         return values, policy
 
     def count_q_networks_and_targets(self) -> tuple[int, int]:
-        """Return the number of Q networks in the optimiser, and of others of their class."""
+        """Return how many Q networks are trained, and how many target networks they have."""
         counts: list[tuple[int, int]] = []
 
         def count_networks_of_optimiser(_: int) -> None:

@@ -18,7 +18,7 @@ OPTIMIZERS = {
 
 
 def find_first_variable(names: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
-    """Return the value of the first candidate that is a variable of a script.
+    """Return the value of the first of ``candidates`` that is among the variables of a script.
 
     Args:
         names: variables of the script.
@@ -31,7 +31,7 @@ def find_first_variable(names: Mapping[str, Any], quantity: str, *candidates: st
 
 
 def find_optimizer_by_role(names: Mapping[str, Any], role: str) -> Any:
-    """Return the optimiser of a role; None if that is the temperature, which is not trained."""
+    """Return the optimiser of ``role``, such as "critic"; None if a temperature is not trained."""
     candidates = OPTIMIZERS[role]
     if role == "temperature" and not {*candidates, "log_alpha"} & names.keys():
         return None
@@ -39,7 +39,7 @@ def find_optimizer_by_role(names: Mapping[str, Any], role: str) -> Any:
 
 
 def list_q_networks(names: Mapping[str, Any]) -> list[nn.Module]:
-    """Return the networks whose parameters the optimiser of the critics holds."""
+    """Return those networks of a script that its optimiser of the critics trains."""
     groups = find_optimizer_by_role(names, "critic").param_groups
     optimized = {id(p) for group in groups for p in group["params"]}
     modules = [m for m in names.values() if isinstance(m, nn.Module)]

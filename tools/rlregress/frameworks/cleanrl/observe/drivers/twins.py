@@ -77,7 +77,7 @@ class Driver:
         return self._find_variable("policy network", "actor", "pg")
 
     def _find_layer_of_policy(self, *words: str) -> nn.Linear:
-        """Return a layer of the policy by its name, which the scripts write in several ways."""
+        """Return the first linear layer of the policy whose name contains one of ``words``."""
         named = [
             layer
             for name, layer in self._find_policy().named_modules()
@@ -114,7 +114,7 @@ class Driver:
         on_step: Callable[[str], None] = lambda part: None,
         **arguments: Any,
     ) -> Recorder:
-        """Run the script.
+        """Run the script; return the record of its actions and optimiser steps.
 
         Args:
             on_start: called before the first step.
@@ -263,7 +263,7 @@ class Driver:
             )
 
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
-        """Return the critic loss where Q network k outputs ``values[k]``; a third one is added."""
+        """Return the critic loss where each Q network, two or three, outputs its ``q_values``."""
 
         def prepare_script(names: Any) -> None:
             self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), q_values)
@@ -336,7 +336,7 @@ class Driver:
     def compute_smoothed_actions(
         self, squashed: float, samples: int, draw_per_sample: bool
     ) -> np.ndarray:
-        """Return the actions that the first target critic receives.
+        """Return the noisy target actions that the first target critic receives, one per sample.
 
         The target policy's output is replaced by the requested action, because one version of the
         script does not scale that output to the bounds. Where the noise has the shape of the
@@ -433,7 +433,7 @@ def has_several_environments(script: Script) -> bool:
 
 
 def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
-    """Make the policy sample the action 0 with this log-probability, and gradients of 0."""
+    """Make the policy return the action 0 and ``log_prob``, both with gradients of 0."""
     sample = policy.get_action
 
     def get_action(*arguments: Any) -> Any:
@@ -457,7 +457,7 @@ def _sample_action(policy: Any, observations: torch.Tensor) -> Any:
 
 @contextmanager
 def _fix_samples_and_record_deviations(draw: Any = None) -> Iterator[list[torch.Tensor]]:
-    """Make Gaussians sample ``draw``, or their mean; yield the list of their deviations."""
+    """Make Gaussians sample ``draw``, or their mean if None; yield a list of their deviations."""
     deviations: list[torch.Tensor] = []
 
     def draw_sample_with_fixed_noise(law: Normal, sample_shape: Any = ()) -> torch.Tensor:

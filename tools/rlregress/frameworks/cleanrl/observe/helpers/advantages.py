@@ -37,7 +37,7 @@ class _ScriptedValues:
         return torch.as_tensor(first) if self._four_values else (first, {})
 
     def step(self, _: Any) -> Any:
-        """Return step t as the inputs have it."""
+        """Return the result of step t, with the reward and the ends that the inputs have for it."""
         i, t = self._inputs, self._t
         self._t += 1
         terminated, truncated = bool(i["terminated"][t]), bool(i["truncated"][t])
@@ -63,7 +63,7 @@ class _ScriptedValues:
 
 
 def _run_rollout_and_advantages(source: Source, inputs: Inputs) -> Sliced:
-    """Collect the steps with the script's own rollout, then run its computation of advantages."""
+    """Run the script's rollout on the steps of ``inputs``, then its computation of advantages."""
     script = source.parse_script(SCRIPT)
     box = make_spaces_of_environments(-1.0, 1.0, 1)
     four_values = "gymnasium" not in script.imports
@@ -88,10 +88,10 @@ def _run_rollout_and_advantages(source: Source, inputs: Inputs) -> Sliced:
 
 
 def measure_advantages(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the advantages of the steps."""
+    """Return the advantages that the script computes for the steps of ``inputs``."""
     return _run_rollout_and_advantages(source, inputs).get_vector("advantages").reshape(-1)
 
 
 def measure_value_targets(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the targets of the values."""
+    """Return the value targets that the script computes for the steps of ``inputs``."""
     return _run_rollout_and_advantages(source, inputs).get_vector("returns").reshape(-1)

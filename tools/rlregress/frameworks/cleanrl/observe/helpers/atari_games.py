@@ -119,13 +119,13 @@ class _Played:
 
 
 def make_player(environment: Any, game: Any) -> Player:
-    """Return a player of an environment, which is reset only by calls of the player's reset."""
+    """Return a player of an environment; only the player's own ``reset`` resets it."""
     played = _Played(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
 def make_player_of_wrapper(source: Source, game: AtariGame, name: str) -> Player:
-    """Return a player of one wrapper of the script; Gymnasium's resize pictures in two steps."""
+    """Return a player of a game in one wrapper; "WarpFrame" is two in scripts for Gymnasium."""
     return make_player(
         wrap_game(source, game, *(_WARPING if name == "WarpFrame" else (name,))), game
     )
@@ -170,7 +170,7 @@ def make_player_of_whole_game(
 
 
 def make_vision_of_constant_image(source: Source, pixel: float) -> Vision:
-    """Return the script's agent, with its outputs for four frames of one colour."""
+    """Return a new agent of the script, with its logits and value for frames of one colour."""
     script = source.parse_script(SCRIPT)
     make = run_slice_up_to_anchor(
         script.find_statement_binding("agent", "Agent"), {"args": make_arguments_of_script(script)}

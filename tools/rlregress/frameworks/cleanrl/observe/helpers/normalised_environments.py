@@ -95,7 +95,7 @@ def walk_through_environments(environments: Any, steps: int) -> Walked:
 
 
 def walk_through_normalised(source: Source, scripts: Sequence[Script], **options: Any) -> Walked:
-    """Walk through scripted environments with a script's wrappers, as a ``normalisation.Walk``."""
+    """Return the observations and rewards of scripted environments in a script's wrappers."""
     return walk_through_environments(
         _make_environments_of_script(source, scripts, **options), count_steps_of_script(scripts[0])
     )

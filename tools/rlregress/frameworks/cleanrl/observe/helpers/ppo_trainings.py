@@ -53,7 +53,7 @@ def _find_first_variable(run: ScriptRun, *names: str) -> Any:
 
 
 def rename_arguments_for_script(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments with the names that they have in this script."""
+    """Return the same arguments, by the names that this version of the script has for them."""
     known_flags = read_defaults_of_script(script)
     return {
         next((n for n in _SPELLINGS.get(name, ()) if n in known_flags), name): value
@@ -71,7 +71,7 @@ class _TrainingRecorder:
         self._handles: list[Any] = []
 
     def note_step(self, run: ScriptRun) -> None:
-        """Record a step of the environments, and replace its result by the bare environments'."""
+        """Count a step; replace observations and rewards by those of the unwrapped environments."""
         if self._run is None:
             self._run = run
             self._handles = [
@@ -123,7 +123,7 @@ def run_ppo_script(
     at_end: Callable[[ScriptRun, int], None] | None = None,
     **flags: Any,
 ) -> ScriptTraining:
-    """Run the script; by default one epoch in one environment.
+    """Train with the PPO script, by default one epoch for each rollout; return the record.
 
     Args:
         at_end: called with the run and the number of the rollout after its last step and before the
@@ -158,13 +158,13 @@ def run_ppo_script(
 
 
 def multiply_ratios(run: ScriptRun, ratios: Any) -> None:
-    """Multiply the ratios of a rollout's samples, of one environment, by ``ratios``."""
+    """Multiply probability ratios of the first environment: change its stored log-probabilities."""
     logs = torch.as_tensor(np.log(np.atleast_1d(ratios)), dtype=run["logprobs"].dtype)
     run["logprobs"][:, 0] -= logs
 
 
 def set_values_to_zero(run: ScriptRun) -> None:
-    """Set all values of a rollout to 0, and those of later states, by the value network."""
+    """Set the stored values of a rollout to 0, and the last layer of the value network, too."""
     run["values"].zero_()
     last = [m for m in run["agent"].critic.modules() if isinstance(m, torch.nn.Linear)][-1]
     with torch.no_grad():

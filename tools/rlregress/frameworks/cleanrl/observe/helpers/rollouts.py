@@ -88,7 +88,7 @@ class ScriptUpdate:
         return self.names["agent"]
 
     def set_batch(self, **batch: Any) -> None:
-        """Set arrays [samples] of the rollout, by the script's names without ``b_``."""
+        """Set the script's arrays [samples] of the rollout: ``returns`` sets its ``b_returns``."""
         for name, numbers in batch.items():
             before = self.names[f"b_{name}"]
             value = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=before.dtype)
@@ -110,7 +110,7 @@ class ScriptUpdate:
             group["lr"] = 0.0
 
     def run_slice_of_quantity(self, quantity: str, *names: str, **variables: Any) -> Sliced:
-        """Run the statements that compute a quantity of an update on the rollout as a minibatch."""
+        """Run the statements that compute a quantity; the whole rollout is the minibatch."""
         return run_slice_up_to_anchor(
             self.script.find_statement_binding(quantity, *names), {**self.names, **variables}
         )
@@ -152,7 +152,7 @@ def _is_loop_over_steps(statement: ast.stmt) -> bool:
 def run_rollouts_of_constant_policies(
     source: Source, inputs: Inputs, means: Iterable[float]
 ) -> Iterator[tuple[Scripted, Sliced]]:
-    """Yield the environment and the script's variables after one step of a policy of each mean.
+    """Run one step of a policy with each mean; yield environment and script variables after it.
 
     The environment keeps the action that it received. Policies have a negligible deviation, as
     PPO's script has no deterministic one.

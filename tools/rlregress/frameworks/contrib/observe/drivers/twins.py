@@ -11,7 +11,7 @@ from rlregress.frameworks.sb3.observe.drivers import twins
 
 
 class QuantileDriver(twins.Driver):
-    """An agent whose targets go to its own distance function, not to one of PyTorch."""
+    """An agent of TQC, whose loss is a quantile distance and not a function of PyTorch."""
 
     def compute_target(self, q_values: Sequence[float]) -> float:
         with call_with_quantile_targets(_pass_target_to_mse_loss):

@@ -53,7 +53,7 @@ class RecurrentOnPolicy(OnPolicy):
         return log_prob
 
     def make_further_step_arguments(self, agent: Any) -> dict[str, Any]:
-        """Return the memory of both networks."""
+        """Return the argument with an empty memory of both networks, for the buffer's ``add``."""
         return {"lstm_states": _make_empty_memory(agent)}
 
     def compute_deviation(self, agent: Any, observation: float) -> float:

@@ -67,7 +67,7 @@ def make_runner(environment: Any, steps: int, networks: Networks = SMALL, **algo
 
 
 def make_network_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
-    """Set the weights of a network of two ReLU units: it outputs its input plus ``bias``."""
+    """Make a network of two ReLU units output its input plus ``bias``."""
     first, last = list_linear_layers(network)
     with torch.no_grad():
         for layer, sign in ((first, torch.tensor([1.0, -1.0])), (last, torch.tensor([1.0, -1.0]))):
@@ -204,7 +204,7 @@ def train_and_record(
     prepare: Callable[[Any], None] | None = None,
     **algorithm: Any,
 ) -> AgentTraining:
-    """Train for ``rollouts``; by default one epoch of one minibatch at a fixed rate.
+    """Train for ``rollouts``, by default with one epoch of one minibatch; return the record.
 
     Args:
         steps: of a rollout, in each environment.

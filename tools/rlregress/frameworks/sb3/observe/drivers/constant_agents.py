@@ -110,7 +110,7 @@ def make_acting_function(agent: Any, target: bool = False) -> Any:
 
 
 def fix_log_prob_of_actor(actor: Any, log_prob: float) -> None:
-    """Make a stochastic actor sample action 0 with ``log_prob``, and gradients of 0."""
+    """Make a stochastic actor return the action 0 and ``log_prob``, both with gradients of 0."""
     sample = actor.action_log_prob
 
     def return_fixed_log_prob(observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -48,7 +48,7 @@ def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
 
 
 def make_player(environment: Any, game: Any) -> Player:
-    """Return a player of one environment, which is reset only by calls of the player's reset."""
+    """Return a player of one environment; only the player's own ``reset`` resets it."""
 
     def step_environment(action: int) -> Step:
         observation, reward, done = gyms.step_to_triple(environment, action)
@@ -130,7 +130,7 @@ def make_player_of_whole_game(make_env: Callable[[], Any], noops: int | None = N
 
 
 def make_vision_of_constant_image(pixel: float) -> Vision:
-    """Return the default policy for images, with its outputs for four frames of one colour."""
+    """Return SB3's policy for images, with its logits and value for frames of one colour."""
     from stable_baselines3 import PPO
 
     spaces = gyms.spaces

@@ -32,7 +32,7 @@ def walk_through_environment(environment: Any, steps: int) -> Walked:
 
 
 def walk_through_normalised(scripts: Sequence[Script]) -> Walked:
-    """Walk through scripted environments within VecNormalize, as a ``normalisation.Walk``."""
+    """Return the observations and rewards of scripted environments within VecNormalize."""
     return walk_through_environment(
         make_normalised_environments(*scripts), count_steps_of_script(scripts[0])
     )

@@ -64,7 +64,7 @@ def compute_target_of_slot(agent: Any, slot: int, slope: float, constant: float)
 
 
 def measure_targets_of_slots(inputs: Inputs, slots: Sequence[int], **arguments: Any) -> np.ndarray:
-    """Return targets where the value of an observation equals the observation, [slots]."""
+    """Return the n-step targets of steps in these slots of the buffer, where V(s) = s, [slots]."""
     environment = Scripted(
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],

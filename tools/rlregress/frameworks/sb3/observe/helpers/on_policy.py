@@ -96,5 +96,5 @@ def make_probes_taking_learner(*families: Any) -> dict[str, Callable[..., np.nda
 def make_probe_taking_learner(
     measure: Callable[..., np.ndarray], act: Callable[..., Any]
 ) -> Callable[..., np.ndarray]:
-    """Return a measurement as a probe of (learner, inputs), which runs agents by ``act``."""
+    """Return a probe of (learner, inputs) that calls ``measure`` with ``act`` of the learner."""
     return lambda kind, inputs: measure(partial(act, kind), inputs)

@@ -15,7 +15,7 @@ from rlregress.probing.layers import make_output_constant
 
 
 def make_constant_noise_settings(number: float) -> dict[str, Any]:
-    """Return settings of an agent whose exploration adds a number."""
+    """Return settings of an agent whose exploration noise is always ``number``."""
     # of a deviation of 0 PyTorch makes no distribution
     spread = {"mean": float(number), "std": 1e-9, "device": "cpu"}
     return {"exploration_noise": GaussianNoise, "exploration_noise_kwargs": spread}

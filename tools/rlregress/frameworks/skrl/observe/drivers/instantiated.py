@@ -56,7 +56,7 @@ class Settings:
 
 
 def make_act_function(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:
-    """Return a function of observations with the result of a model's ``act``.
+    """Return a function of observations that returns the result of a model's ``act``.
 
     It acts or, if ``actions`` are given, returns their log-probabilities.
     """

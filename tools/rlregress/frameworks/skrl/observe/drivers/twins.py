@@ -285,7 +285,7 @@ def _pin_outputs_of_networks(
 
 
 def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
-    """Return the results of ``act`` whose sample is the mean plus these numbers."""
+    """Return the results of a policy's ``act`` if its sample is the mean plus ``draw``."""
     numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)[None]
     called = instantiated.make_act_function(policy)
     sample = mock.patch.object(
@@ -296,7 +296,7 @@ def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
 
 
 def count_trained_critics(training: Training) -> int:
-    """Return how many Q networks its optimiser trains."""
+    """Return how many Q networks the optimiser of an agent's critics trains."""
     optimized = {
         id(p) for group in training.optimizers["critic"].param_groups for p in group["params"]
     }

@@ -68,9 +68,10 @@ def train_and_record(
     prepare: Callable[[Training], Any] = lambda training: None,
     **settings: Any,
 ) -> AgentTraining:
-    """Train for ``steps`` steps of all environments; by default one epoch of one minibatch.
+    """Train PPO, by default with one epoch of one minibatch, and return the record.
 
     Args:
+        steps: of each environment.
         rollouts: steps of each rollout.
         change: called with the rollout before an update reads it.
         prepare: called with the agent before the training.

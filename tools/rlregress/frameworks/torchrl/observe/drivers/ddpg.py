@@ -46,7 +46,7 @@ def _set_layer_to_number(parameters: Any, number: float) -> None:
 
 
 class Driver:
-    """``DDPGLoss`` by itself; ``run`` is ``DDPGTrainer`` around it.
+    """A driver of ``DDPGLoss`` by itself; ``run_loop`` trains with ``DDPGTrainer``.
 
     See ``measurements.driven_agents.ContinuousAgent``.
     """

@@ -46,7 +46,7 @@ class _SmallQNetwork(nn.Module):
 
 
 class Driver:
-    """``DQNLoss`` and ``EGreedyModule`` by themselves; ``run`` is ``DQNTrainer`` around them.
+    """A driver of ``DQNLoss`` and ``EGreedyModule``; ``run_loop`` trains with ``DQNTrainer``.
 
     See ``measurements.driven_agents.DiscreteAgent``.
     """

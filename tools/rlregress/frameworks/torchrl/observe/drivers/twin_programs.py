@@ -288,7 +288,7 @@ class Driver:
 
 
 class PolicyDriver(Driver):
-    """The policies that the program makes, by themselves."""
+    """A driver of the program's policies by themselves: it acts and never trains."""
 
     def run_loop(self) -> Recorder:
         """Act in an environment; nothing learns."""

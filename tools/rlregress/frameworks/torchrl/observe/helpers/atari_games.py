@@ -138,7 +138,7 @@ class _PlayedEnvironment:
 
 
 def make_player(environment: Any, game: Any) -> Player:
-    """Return a player of an environment, which is reset when a scene says so."""
+    """Return a player of an environment; only the player's own ``reset`` resets it."""
     played = _PlayedEnvironment(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
@@ -173,12 +173,12 @@ def unscale_observations(player: Player) -> Player:
 
 
 def load_atari_program() -> Any:
-    """Return ``utils_atari.py`` of the PPO program."""
+    """Return the module ``utils_atari.py`` of the PPO program, freshly loaded."""
     return programs.load_program("ppo", "utils_atari")
 
 
 def make_base_environment(game: Any, **options: Any) -> Any:
-    """Return ``make_base_env`` of the program, one game."""
+    """Return the environment that ``make_base_env`` of the program makes for one game."""
     with _register_game(game) as name:
         return load_atari_program().make_base_env(name, **options)
 

@@ -36,7 +36,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def transform_environment(script: Script, *transforms: Any) -> TransformedEnv:
-    """Return an environment of a script within transforms."""
+    """Return an environment that plays a script, within these transforms."""
     environment = TransformedEnv(wrap_environment(Scripted(**script)))
     for transform in transforms:
         environment.append_transform(transform)
@@ -44,7 +44,7 @@ def transform_environment(script: Script, *transforms: Any) -> TransformedEnv:
 
 
 def walk_through_environment(environment: Any, steps: int) -> Walked:
-    """Walk through an environment, or through several side by side."""
+    """Roll out one environment, or several side by side; return observations and rewards."""
     rollout = environment.rollout(steps, break_when_any_done=False)
     last = rollout["next", "observation"][..., -1:, :]
     observations = torch.cat([rollout["observation"], last], -2)
@@ -57,7 +57,7 @@ def walk_through_environment(environment: Any, steps: int) -> Walked:
 def walk_through_normalised(
     scripts: Sequence[Script], norm: Any = VecNorm, **options: Any
 ) -> Walked:
-    """Walk within ``norm`` on observations and rewards (``measurements.normalisation.Walk``)."""
+    """Return observations and rewards of scripted environments that ``norm`` normalises."""
     makers = [lambda own=script: wrap_environment(Scripted(**own)) for script in scripts]
     environment = SerialEnv(len(makers), makers) if len(makers) > 1 else makers[0]()
     normalised = TransformedEnv(environment)
@@ -80,13 +80,13 @@ def pass_numbers_through_transforms(
 
 
 def make_script_environment(script: Script) -> Any:
-    """Return the environment of the PPO program, made by its own function."""
+    """Return an environment that plays a script, in the transforms of the PPO program."""
     with register_environment(partial(Scripted, **script, dtype=np.float64)) as name:
         return programs.load_program("ppo", "utils_mujoco").make_env(name)
 
 
 class _RecordedGaussian(FixedLocScale):
-    """A Gaussian around 0 that writes down the observations that it sees."""
+    """A Gaussian around 0 that records the observations that it receives."""
 
     def __init__(self) -> None:
         super().__init__([0.0], [0.1], tiny_trainers.SINGLE)

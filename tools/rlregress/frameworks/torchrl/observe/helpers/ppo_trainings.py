@@ -169,7 +169,7 @@ def run_trainer(
     is_standardised: bool = True,
     **settings: Any,
 ) -> LossTraining:
-    """Run a whole training by PPOTrainer.
+    """Train with ``PPOTrainer``, and return the record.
 
     Args:
         frames: of a rollout, over all environments.
@@ -275,7 +275,7 @@ def run_ppo_program(
     recorded: LossTraining | None = None,
     **changed: Any,
 ) -> LossTraining:
-    """Run a whole training by ``main`` of the PPO program.
+    """Train with ``main`` of the PPO program, and return the record.
 
     Args:
         make_environment: makes the environment.
