@@ -254,7 +254,7 @@ def make_soft_update_detail(
     )
 
 
-def make_terminal_detail(id: str, measurement: Callable[..., np.ndarray], source: str) -> Detail:
+def make_bootstrap_detail(id: str, measurement: Callable[..., np.ndarray], source: str) -> Detail:
     """Build the detail: whether targets bootstrap after a termination and after a truncation."""
 
     def make_masked_target_formula(mask: str) -> Formula:

@@ -221,7 +221,7 @@ DETAILS: tuple[Detail, ...] = (
         are lower.""",
     ),
     _make_target_action_detail(),
-    critics.make_terminal_detail(
+    critics.make_bootstrap_detail(
         "ddpg.target.terminal", measured.measure_targets_at_episode_ends, _ALGORITHM
     ),
     _make_critic_loss_detail(),

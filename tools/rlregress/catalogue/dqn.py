@@ -198,7 +198,7 @@ def _make_epsilon_schedule_detail() -> Detail:
 
     return make_measured_detail(
         "dqn.epsilon.schedule",
-        measured.measure_epsilon_schedule,
+        measured.count_random_actions_by_draw,
         "How does epsilon fall from its first to its last value?",
         ("Mnih et al. 2015, methods, Training details",),
         {
@@ -335,7 +335,7 @@ def _make_train_frequency_detail() -> Detail:
 DETAILS: tuple[Detail, ...] = (
     _make_double_q_detail(),
     _make_tied_actions_detail(),
-    critics.make_terminal_detail(
+    critics.make_bootstrap_detail(
         "dqn.target.terminal", measured.measure_targets_at_episode_ends, _MNIH
     ),
     _make_loss_detail(),

@@ -74,7 +74,7 @@ def _make_fractions_detail(id: str, paper: str) -> Detail:
 
     return make_measured_detail(
         id,
-        measured.measure_loss_fractions,
+        measured.measure_loss_shares_of_quantiles,
         "Which fraction does each quantile stand for?",
         (paper, f"{_DABNEY}, lemma 2"),
         {"quantiles": 4, "error": 0.5},

@@ -123,7 +123,7 @@ def list_details_to_probe(
     )
 
 
-def describe_unanswered_details(
+def list_unprobed_details(
     requested: Collection[DetailScope], answered: Collection[DetailScope]
 ) -> tuple[str, ...]:
     """Describe requested details without a result, each as "detail (scopes without it)", sorted."""

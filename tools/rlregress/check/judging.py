@@ -56,7 +56,7 @@ def train_and_judge_session(session: Session) -> dict[str, Verdict]:
     return verdicts
 
 
-def train_earlier_looks_or_explain_skip(session: Session, job: Job) -> str:
+def do_earlier_looks_and_explain_skip(session: Session, job: Job) -> str:
     """Do the missing runs of earlier looks; return why a run is then not needed, "" if it is.
 
     Earlier looks come first: their missing runs are done or awaited.

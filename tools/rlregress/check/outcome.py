@@ -148,7 +148,7 @@ def build_framework_outcomes(
         probes = set(to_probe.get(framework, ())) - {
             (entry.get("detail"), entry.get("scope")) for entry in extra_entries
         }
-        missing = requested_names.describe_unanswered_details(
+        missing = requested_names.list_unprobed_details(
             probes, evidence.list_measured_details_and_scopes(framework_entries, framework)
         )
         tiers = (

@@ -141,7 +141,7 @@ class Train(Kind):
         """Train as a user does, and return the agent."""
         raise self._make_unsupported_error("train")
 
-    def explain_no_resume(self) -> str:
+    def explain_why_not_resumable(self) -> str:
         """Return why a training that was stopped cannot be resumed, as one clause; empty: it can.
 
         If it can, ``train`` passes its state to ``keep``, and continues from that state in another

@@ -50,7 +50,7 @@ _SEQUENCES = (list, tuple, collections.deque)
 _REGISTERED = ("_parameters", "_buffers", "_modules")
 
 
-class TooMany(Exception):
+class TooManyLeaves(Exception):
     """A value has more leaves than are compared."""
 
 
@@ -338,7 +338,7 @@ def list_leaves(
         unread: takes a dictionary and its path, returns keys to leave out.
 
     Raises:
-        TooMany: the value has more leaves than are compared.
+        TooManyLeaves: the value has more leaves than are compared.
     """
     leaves = LeavesByPath()
     visited: dict[int, str] = {}
@@ -356,9 +356,9 @@ def list_leaves(
                 add_leaves_of(value_.grad, f"{path}.grad", depth + 1)
             return
         if len(leaves) >= MOST:
-            raise TooMany(f"{name} has more than {MOST} parts")
+            raise TooManyLeaves(f"{name} has more than {MOST} parts")
         if depth > _DEEP:
-            raise TooMany(f"{name} has more than {_DEEP} levels")
+            raise TooManyLeaves(f"{name} has more than {_DEEP} levels")
         if id(value_) in visited:
             leaves[path] = "the same as", visited[id(value_)]
             return

@@ -117,7 +117,7 @@ class Code(NamedTuple):
             if isinstance(result, (types.GeneratorType, map, filter, zip, enumerate, reversed)):
                 items = list(itertools.islice(result, _ITEMS + 1))
                 if len(items) > _ITEMS:
-                    raise leaves.TooMany(f"it yields more than {_ITEMS} items")
+                    raise leaves.TooManyLeaves(f"it yields more than {_ITEMS} items")
                 return items
         if inspect.iscoroutine(result):
             result.close()
@@ -196,7 +196,7 @@ class Call:
         end = time.process_time() + seconds
         try:
             return self._try_perturbations(counts, seconds, end, known_paths)
-        except (NotCompared, leaves.TooMany) as reason:
+        except (NotCompared, leaves.TooManyLeaves) as reason:
             return {**counts, "why": str(reason), **getattr(reason, "facts", {})}
 
     def _try_perturbations(
@@ -207,7 +207,7 @@ class Call:
         Return the result of ``compare_with_perturbations``.
 
         Raises:
-            NotCompared, TooMany: the call cannot be compared.
+            NotCompared, TooManyLeaves: the call cannot be compared.
         """
         outside = list_outside_leaves(self._modules, self._around)
         old = self._repeat_old_code(seconds)
@@ -243,7 +243,7 @@ class Call:
         """Return the old code's outcome on the captured arguments, checked by a second call.
 
         Raises:
-            NotCompared, TooMany: the two outcomes differ, or the code raises or takes too long.
+            NotCompared, TooManyLeaves: the outcomes differ, or the code raises or takes too long.
         """
         begun, self._limit = time.process_time(), seconds
         try:
@@ -311,7 +311,7 @@ class Call:
         """Return ``_compare_outcomes`` on perturbed arguments; None: the old code fails on them."""
         try:
             old = self._call_version(self.old, perturbation)
-        except (TooLong, NotApplied, leaves.TooMany):
+        except (TooLong, NotApplied, leaves.TooManyLeaves):
             return None
         return self._compare_outcomes(perturbation, old) if old.is_finite(self._before) else None
 

@@ -303,7 +303,7 @@ def _digest_value(value: Any) -> str | None:
         return None
     try:
         described = leaves.list_leaves(value, "")
-    except leaves.TooMany:
+    except leaves.TooManyLeaves:
         return None
     if all(kind == "code" for kind, _ in described.values()):
         return None

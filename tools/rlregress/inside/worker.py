@@ -219,7 +219,7 @@ class _Run:
         if job["arithmetic"] == PORTABLE:
             self._trail = Trail(self._cell["algorithm"], self._adapter.code.list_code_folders())
         # a trail covers the whole training or is useless
-        self._no_resume = self._adapter.train.explain_no_resume() or (
+        self._no_resume = self._adapter.train.explain_why_not_resumable() or (
             "a replay is done at once" if self._trail else ""
         )
         suite = digest_module_sources("rlregress.inside")

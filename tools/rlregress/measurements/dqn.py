@@ -213,7 +213,7 @@ def measure_steps_between_hard_updates(make_agent: MakeDiscreteAgent, inputs: In
     return np.diff(copies[:3]).astype(np.float64)
 
 
-def measure_epsilon_schedule(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
+def count_random_actions_by_draw(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Count the random actions of runs with different draws, which shows how epsilon falls.
 
     Epsilon is set to fall from ``first`` to ``last`` over ``falls`` of ``steps`` environment steps.
@@ -301,7 +301,7 @@ MEASUREMENTS: Mapping[str, Callable[[MakeDiscreteAgent, Inputs], np.ndarray]] = 
     "dqn.target_update.interval": measure_target_update_interval,
     "dqn.target_update.environments": measure_target_update_interval_of_several_environments,
     "dqn.target_update.share": measure_target_update_share,
-    "dqn.epsilon.schedule": measure_epsilon_schedule,
+    "dqn.epsilon.schedule": count_random_actions_by_draw,
     "dqn.epsilon.deterministic": measure_deterministic_exploration,
     "dqn.learning_starts": measure_learning_starts,
     "dqn.train_frequency": measure_train_frequency,

@@ -33,7 +33,7 @@ def measure_last_of_few_offset_observations(walk: Walk, inputs: Inputs) -> np.nd
     return _walk_on_alternating_observations(walk, inputs)[-2:]
 
 
-def measure_failures_at_large_offset(walk: Walk, inputs: Inputs) -> np.ndarray:
+def flag_failures_at_large_offset(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return flags: some normalised observation is not finite; the largest of the last 50 is above
     3; it is below 0.5.
     """
@@ -53,6 +53,6 @@ def measure_observations_of_two_environments(walk: Walk, inputs: Inputs) -> np.n
 MEASUREMENTS: Mapping[str, Callable[[Walk, Inputs], np.ndarray]] = {
     "normalisation.terminal_observation.statistics": measure_observations_after_reset,
     "normalisation.observation.early_scale": measure_last_of_few_offset_observations,
-    "normalisation.observation.large_offset": measure_failures_at_large_offset,
+    "normalisation.observation.large_offset": flag_failures_at_large_offset,
     "normalisation.environments": measure_observations_of_two_environments,
 }

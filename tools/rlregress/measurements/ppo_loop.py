@@ -242,7 +242,10 @@ def measure_falling_learning_rates(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_lowest_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the lowest rate of a linear decay over the first; rollouts do not divide the steps."""
+    """Return the lowest rate of a linear decay over the configured one.
+
+    Rollouts do not divide the steps.
+    """
     start, steps = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
     settings = Settings(
         steps, steps, 1, int(inputs["total_steps"]), learning_rate=start, falling=("learning_rate",)

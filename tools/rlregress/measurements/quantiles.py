@@ -37,7 +37,7 @@ def measure_loss_distance(make_agent: MakeQuantileCritic, inputs: Inputs) -> np.
     )
 
 
-def measure_loss_fractions(make_agent: MakeQuantileCritic, inputs: Inputs) -> np.ndarray:
+def measure_loss_shares_of_quantiles(make_agent: MakeQuantileCritic, inputs: Inputs) -> np.ndarray:
     """Measure each quantile's share of the loss, which shows the fraction that it stands for.
 
     Each Q network has ``quantiles`` quantiles, four; the transitions terminate, with reward 0.

@@ -85,8 +85,8 @@ class TrainingRequest:
             first point at or after each of them where the framework's loop can be observed.
         on_checkpoint: the adapter ensures that a call does not disturb the training.
         keep: called at every whole step of the framework's loop, by an adapter that can keep a
-            training (``Train.explain_no_resume``): its argument, the request and the global random
-            generators then hold the whole state of the training.
+            training (``Train.explain_why_not_resumable``): its argument, the request and the global
+            random generators then hold the whole state of the training.
         kept: what ``keep`` was called with, in another process: the training goes on from there,
             and draws no random number before it does.
         prepare: called with the ``rlregress.probing.heads.Heads`` of the agent when it has been

@@ -16,11 +16,11 @@ _large = False
 
 
 def enlarge_memories() -> None:
-    """Make ``set_memory_size`` return large replay memories from now on, in this process."""
+    """Make ``enlarge_memory_if_requested`` return large memories from now on, in this process."""
     global _large
     _large = True
 
 
-def set_memory_size(settings: Mapping[str, Any]) -> dict[str, Any]:
+def enlarge_memory_if_requested(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings, with a large replay memory if ``enlarge_memories`` was called."""
     return {name: LARGE if _large and name in _NAMES else value for name, value in settings.items()}

@@ -657,7 +657,7 @@ def _describe_checked_details(
         probes = requested_names.list_details_to_probe(
             adapter, _read_names_of_option(config, "--algorithm")
         )
-        missing = requested_names.describe_unanswered_details(
+        missing = requested_names.list_unprobed_details(
             probes, evidence_file.list_measured_details_and_scopes(entries, adapter.full_name)
         )
         details = len({id for id, _ in probes})

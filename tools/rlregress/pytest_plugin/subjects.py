@@ -41,9 +41,9 @@ class SessionRun:
 
         Skips the test if the cell was decided before the look of this run.
         """
-        from rlregress.check.judging import train_earlier_looks_or_explain_skip
+        from rlregress.check.judging import do_earlier_looks_and_explain_skip
 
-        if reason := train_earlier_looks_or_explain_skip(
+        if reason := do_earlier_looks_and_explain_skip(
             self.session.without_reproduced_cells, self.job
         ):
             pytest.skip(reason)

@@ -127,7 +127,7 @@ def _read_record_and_add_attempt(attempt: Attempt, job: Job) -> dict[str, Any]:
     if details["restarts"] and not provenance["continued"] and not provenance["begun_anew"]:
         adapter = frameworks.get_adapter(job.cell.framework)
         provenance["begun_anew"] = (
-            adapter.train.explain_no_resume() or "no attempt before it left a checkpoint"
+            adapter.train.explain_why_not_resumable() or "no attempt before it left a checkpoint"
         )
     return {**content, "attempt": {**details, **provenance}}
 

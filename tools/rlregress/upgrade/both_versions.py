@@ -102,7 +102,9 @@ class BothVersions:
                 explained,
                 self.new_package_folders,
             )
-        traced = direct_calls.mark_trainings_that_only_round(recorded.traced, culprits, executions)
+        traced = direct_calls.mark_trainings_that_differ_by_rounding(
+            recorded.traced, culprits, executions
+        )
         executing = {name for execution in executions for name in execution.trainings}
         measured = costs.measure_training_costs(
             runtimes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlregress.check import session_planning
-from rlregress.check.judging import train_and_judge_session, train_earlier_looks_or_explain_skip
+from rlregress.check.judging import do_earlier_looks_and_explain_skip, train_and_judge_session
 from rlregress.check.session import Session
 
 from .stored import edited_baseline
@@ -17,7 +17,7 @@ def work(session, jobs):
     """Run each job as a worker process does, unless it is not needed; return the reasons."""
     reasons = []
     for job in jobs:
-        reason = train_earlier_looks_or_explain_skip(session, job)
+        reason = do_earlier_looks_and_explain_skip(session, job)
         reasons.append(reason)
         if not reason:
             session.run_or_read_job(job)

@@ -150,7 +150,7 @@ def test_there_are_five_kinds_and_an_adapter_has_them_all():
         adapter.read.read_defaults()
     with pytest.raises(UserError, match="files of Some do not say how they are loaded"):
         adapter.load.load_user_agent("agent")
-    assert adapter.train.explain_no_resume()
+    assert adapter.train.explain_why_not_resumable()
     assert not adapter.load
     assert SmallAdapter({"list_kinds_of_saved_files": dict}).load
 

@@ -398,7 +398,7 @@ def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(call
     first = Divergence(kind="logs", part="", old=log, new=log, before=())
     held = small_traces.traced("ppo", nothing, nothing, first=first)
     executions = [PieceExecution(function=culprit, calls=calls)]
-    (result,) = direct_calls.mark_trainings_that_only_round(
+    (result,) = direct_calls.mark_trainings_that_differ_by_rounding(
         [held], {"ppo": Culprits(influencing=(culprit,))}, executions
     )
     assert result.comparison.verdict == verdict

@@ -28,7 +28,7 @@ ENVIRONMENT, STEPS = "InvertedPendulum-v4", 120
 def job() -> Job:
     """Return a very short run of some installed framework that can go on with one."""
     trained = [a for a in frameworks.list_installed_adapters() if "ppo" in a.framework.algorithms]
-    adapter = next(adapter for adapter in trained if not adapter.train.explain_no_resume())
+    adapter = next(adapter for adapter in trained if not adapter.train.explain_why_not_resumable())
     cell = Cell(adapter.name, "ppo", ENVIRONMENT, adapter.name, "smoke")
     planned = job_plan.plan_jobs_of_cell(cell, [0])[0]
     return replace(planned, protocol=Protocol(512, 256, 2))

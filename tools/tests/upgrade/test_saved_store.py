@@ -217,11 +217,13 @@ def test_what_became_of_the_files_of_releases_is_one_clause_each():
 
 def test_a_known_difference_is_of_some_releases():
     """Those that wrote it, and those that load it."""
-    assert EXPECTED.concerns_file("ppo model", "1.8.0", "2.9.2")
-    assert not EXPECTED.concerns_file("ppo model", "2.0.0", "2.9.2")
-    assert not EXPECTED.concerns_file("ppo model", "1.0", "1.8.0")
-    assert not EXPECTED.concerns_file("sac model", "1.0", "2.9.2")
-    assert not replace(EXPECTED, loaded_until="2.5").concerns_file("ppo model", "1.0", "2.9.2")
+    assert EXPECTED.is_expected_for_file("ppo model", "1.8.0", "2.9.2")
+    assert not EXPECTED.is_expected_for_file("ppo model", "2.0.0", "2.9.2")
+    assert not EXPECTED.is_expected_for_file("ppo model", "1.0", "1.8.0")
+    assert not EXPECTED.is_expected_for_file("sac model", "1.0", "2.9.2")
+    assert not replace(EXPECTED, loaded_until="2.5").is_expected_for_file(
+        "ppo model", "1.0", "2.9.2"
+    )
 
 
 @pytest.mark.nightly

@@ -299,7 +299,7 @@ def read_stored_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return (storage.mu, storage.sigma) if parameters is None else parameters
 
 
-def train_without_folder(runner: Any, rollouts: int) -> None:
+def train_without_saving(runner: Any, rollouts: int) -> None:
     """Train for ``rollouts`` and save no file, also in versions that otherwise save agents."""
     runner.current_learning_iteration, runner.logger_type = 1, ""
     module = sys.modules[type(runner).__module__]

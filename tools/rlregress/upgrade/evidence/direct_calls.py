@@ -182,7 +182,7 @@ def compare_calls_of_mutants(
     }
 
 
-def mark_trainings_that_only_round(
+def mark_trainings_that_differ_by_rounding(
     trainings: Iterable[ComparedTraining],
     culprits_by_training: Mapping[str, Culprits],
     executions: Iterable[PieceExecution],

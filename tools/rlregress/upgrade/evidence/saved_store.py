@@ -196,7 +196,7 @@ class Expected(Range):
         if bool(self.item) == bool(self.error):
             raise ValueError("it needs either each 'item' that differs or the 'error' of loading")
 
-    def concerns_file(self, file_kind: str, written_release: str, installed: str) -> bool:
+    def is_expected_for_file(self, file_kind: str, written_release: str, installed: str) -> bool:
         """Return whether this difference is expected of a kind of file between two releases."""
         reader = Version(installed)
         return (
@@ -304,7 +304,7 @@ def read_expected_differences_of_stored_files(framework: str) -> KnownDifference
     ]
     for place, entry in zip(places, content.expected, strict=True):
         concerned = {
-            n for n, release in stored if entry.concerns_file(n, release, entry.loaded_since)
+            n for n, release in stored if entry.is_expected_for_file(n, release, entry.loaded_since)
         }
         if missing := [name for name in entry.kinds if name not in concerned]:
             raise UserError(
@@ -348,7 +348,7 @@ def _compare_stored_file(
     differing = [
         entry
         for entry in known_differences.expected
-        if entry.concerns_file(kind.name, record.release, installed)
+        if entry.is_expected_for_file(kind.name, record.release, installed)
     ]
     if Version(installed) < Version(since := known_differences.compared_since):
         reason = f"how {installed} loads it is not recorded; records begin with {since}"

@@ -18,7 +18,7 @@ __getattr__ = make_lazy_getattr(
 )
 
 
-def explain_no_resume(source: Source) -> str:
+def explain_why_not_resumable(source: Source) -> str:
     """Return the reason why no training is resumed: a script is one program."""
     return "a script is one program whose variables cannot be set from outside while it runs"
 

@@ -86,7 +86,7 @@ def _make_plain_training(algorithm: str, source: Source) -> TraceTraining:
         path = source.parse_script(f"{algorithm}_continuous_action").path
         run_script_to_end(
             path,
-            {**memory_sizes.set_memory_size(SETTINGS[algorithm]), "seed": seed},
+            {**memory_sizes.enlarge_memory_if_requested(SETTINGS[algorithm]), "seed": seed},
             make_env=make_env,
         )
 

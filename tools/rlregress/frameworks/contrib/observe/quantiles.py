@@ -88,14 +88,14 @@ def _measure_actor_loss(inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     "qrdqn.loss.distance": partial(quantiles.measure_loss_distance, QuantileNetwork),
-    "qrdqn.loss.fractions": partial(quantiles.measure_loss_fractions, QuantileNetwork),
+    "qrdqn.loss.fractions": partial(quantiles.measure_loss_shares_of_quantiles, QuantileNetwork),
     "qrdqn.loss.reduction": partial(quantiles.measure_loss_reduction, QuantileNetwork),
     "qrdqn.target.action": partial(quantiles.measure_target_action, QuantileNetwork),
     "qrdqn.policy.action": partial(quantiles.measure_greedy_action, QuantileNetwork),
     "qrdqn.quantiles.default": _count_default_quantiles,
     "qrdqn.adam.epsilon": _measure_adam_epsilon,
     "tqc.critic_loss.distance": partial(quantiles.measure_loss_distance, Critics),
-    "tqc.critic_loss.fractions": partial(quantiles.measure_loss_fractions, Critics),
+    "tqc.critic_loss.fractions": partial(quantiles.measure_loss_shares_of_quantiles, Critics),
     "tqc.critic_loss.reduction": partial(quantiles.measure_loss_reduction, Critics),
     "tqc.critic_loss.networks": partial(quantiles.measure_loss_of_several_networks, Critics),
     "tqc.target.dropped": _measure_dropped_quantiles,

@@ -62,7 +62,7 @@ def _train_student(
         make_output_constant(compat.find_layers_of_network(agent, "teacher"), teacher)
         compat.set_log_deviation_of_policy(agent, -12.0)
         with record_losses_and_steps({"student": agent.optimizer}) as recorded:
-            compat.train_without_folder(runner, rollouts)
+            compat.train_without_saving(runner, rollouts)
     return _Distilled(recorded.losses["student"], environment.received[0].item())
 
 

@@ -125,7 +125,7 @@ def _measure_exported_networks(inputs: Inputs) -> np.ndarray:
         )
         runner = trainings.make_runner(environment, steps, networks, **_ONCE)
         with compat.silence_runner_output():
-            compat.train_without_folder(runner, 2)
+            compat.train_without_saving(runner, 2)
         trainings.make_outputs_depend_on_inputs(runner.alg)
         for name, ways in _WAYS.items():
             with torch.no_grad():

@@ -150,7 +150,7 @@ PROBES: Mapping[str, Probe] = {
         normalisation.measure_last_observations, _walk_through_scripts
     ),
     "normalisation.observation.large_offset": partial(
-        normalisation_traps.measure_failures_at_large_offset, _walk_through_scripts
+        normalisation_traps.flag_failures_at_large_offset, _walk_through_scripts
     ),
     "normalisation.default": _measure_default_feedback,
     "normalisation.evaluation": _measure_statistics_in_evaluation,

@@ -103,7 +103,7 @@ def _make_training(
                     compat.find_acting_module(runner.alg).loaded_teacher = (
                         runner.alg.teacher_loaded
                     ) = True
-                learn = compat.train_without_folder if logs is None else type(runner).learn
+                learn = compat.train_without_saving if logs is None else type(runner).learn
                 learn(runner, _ROLLOUTS)
                 return runner
 

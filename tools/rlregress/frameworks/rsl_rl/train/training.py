@@ -156,7 +156,7 @@ def train_for_steps(runner: Any, steps: int) -> int:
     rows = storage.num_transitions_per_env * runner.env.num_envs
     rollouts = math.ceil(steps / rows)
     with compat.silence_runner_output():
-        compat.train_without_folder(runner, rollouts)
+        compat.train_without_saving(runner, rollouts)
     return rollouts * rows
 
 

@@ -17,7 +17,7 @@ __getattr__ = make_lazy_getattr(
 )
 
 
-def explain_no_resume() -> str:
+def explain_why_not_resumable() -> str:
     """Return why versions before 2.0 resume no training; empty for 2.0 and later, which do."""
     (version,) = map_installed_versions(("stable-baselines3",)).values()
     before = int(version.partition(".")[0]) < 2

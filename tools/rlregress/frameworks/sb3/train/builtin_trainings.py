@@ -122,7 +122,7 @@ def make_off_policy_arguments() -> dict[str, Any]:
         "policy_kwargs": {"net_arch": [16, 16]},
         "learning_rate": user_code.make_falling_rate(1e-3),
     }
-    return memory_sizes.set_memory_size(arguments)
+    return memory_sizes.enlarge_memory_if_requested(arguments)
 
 
 def make_action_noise() -> NormalActionNoise:

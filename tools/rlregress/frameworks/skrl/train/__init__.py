@@ -18,7 +18,7 @@ __getattr__ = make_lazy_getattr(
 )
 
 
-def explain_no_resume() -> str:
+def explain_why_not_resumable() -> str:
     """Return the reason why no training is resumed: skrl's trainer begins with a reset."""
     return "its trainer counts its steps from 0, and begins with a reset"
 

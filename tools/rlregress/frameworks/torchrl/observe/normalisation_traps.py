@@ -79,7 +79,7 @@ PROBES: Mapping[tuple[str, str], Raw] = {
         partial(walk_through_normalised, norm=VecNormV2),
     ),
     ("normalisation.observation.large_offset", "library"): partial(
-        traps.measure_failures_at_large_offset, _walk_unforgetting
+        traps.flag_failures_at_large_offset, _walk_unforgetting
     ),
     ("normalisation.environments", "library"): partial(
         traps.measure_observations_of_two_environments, _walk_unforgetting

@@ -17,7 +17,7 @@ __getattr__ = make_lazy_getattr(
 )
 
 
-def explain_no_resume() -> str:
+def explain_why_not_resumable() -> str:
     """Return why versions before 0.14 resume no training; empty for 0.14 and later, which do."""
     (version,) = map_installed_versions(("torchrl",)).values()
     parts = tuple(int(part) for part in version.split(".")[:2])

@@ -80,7 +80,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def _make_training_of_algorithm(algorithm: str) -> TraceTraining:
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
-        settings = memory_sizes.set_memory_size(SETTINGS[algorithm])
+        settings = memory_sizes.enlarge_memory_if_requested(SETTINGS[algorithm])
         steps = 3 * settings["rollout_steps"] if algorithm == "ppo" else 100
         request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
         trained = train(request)

@@ -225,7 +225,7 @@ def train_and_record(
     ):
         # of the deviation of one advantage, where a rollout has one step
         warnings.filterwarnings("ignore", "std\\(\\): degrees of freedom", UserWarning)
-        compat.train_without_folder(training.runner, rollouts)
+        compat.train_without_saving(training.runner, rollouts)
     training.losses = recorded.losses["policy"]
     training.gradient_norms = recorded.gradient_norms["policy"]
     return training
