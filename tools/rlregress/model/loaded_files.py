@@ -68,6 +68,12 @@ class LoadedFile:
     played: str = ""
 
     @property
+    def fails_to_load_alike(self) -> bool:
+        """Whether both versions fail to load it, by the same error of the framework."""
+        errors = [(e.when, e.error, bool(e.at)) for e in (self.own_error, self.error) if e]
+        return len(errors) == 2 and len(set(errors)) == 1 and errors[0][::2] == ("load", True)
+
+    @property
     def first_difference_text(self) -> str:
         """The first difference in one clause."""
         later = self.item.startswith(("next update", "continued training"))

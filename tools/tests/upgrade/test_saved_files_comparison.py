@@ -119,7 +119,22 @@ DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer":
         ({**DIFFERING, "rounding": True}, model.CLOSE, "0.5 -> 1.0"),
         ({"error": ERROR}, model.DIFFERS, "old files do not load: KeyError: 'x' at agent.py:3"),
         ({"error": USED, **DIFFERING}, model.DIFFERS, "1.0 (and 1 more); the new version loads"),
-        ({"own_error": ERROR, "error": ERROR}, model.CANNOT, "does not load its own"),
+        (
+            {"own_error": ERROR, "error": ERROR},
+            model.NO_EFFECT,
+            "neither version loads it: KeyError",
+        ),
+        (
+            {"own_error": replace(ERROR, at=""), "error": replace(ERROR, at="")},
+            model.CANNOT,
+            "load",
+        ),
+        (
+            {"own_error": ERROR, "error": replace(ERROR, error="KeyError: 'y'")},
+            model.CANNOT,
+            "load",
+        ),
+        ({"own_error": USED, "error": USED}, model.CANNOT, "and then fails"),
         ({"own_error": ERROR}, model.OLD_FAILED, "does not load its own"),
         ({"own_error": replace(ERROR, when="write")}, model.CANNOT, "does not write it"),
         ({"unsupported": "no policy"}, model.NO_EFFECT, "does not offer it: no policy"),

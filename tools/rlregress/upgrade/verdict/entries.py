@@ -263,6 +263,8 @@ def _judge_saved_file_state(file: LoadedFile) -> tuple[str, str]:
     if file.unsupported:
         return model.NO_EFFECT, f"the old version does not offer it: {file.unsupported}"
     if file.own_error is not None:
+        if file.fails_to_load_alike:
+            return model.NO_EFFECT, f"neither version loads it: {file.own_error}"
         when = file.own_error.when
         reason = f"the old version {_DOES_NOT.get(when, when)}: {file.own_error}"
         loads = when in ("load", "use") and file.error is None
