@@ -20,7 +20,7 @@ SETS = sorted(path.stem for path in (suite.locate_baselines() / "hyperparameters
 @cache
 def _read_parameter_names(framework):
     """Return the framework's names of hyperparameters; read once, as it takes a second."""
-    return framework.read.list_parameter_names()
+    return framework.read.map_hyperparameters_to_own_names()
 
 
 def _assert_documented(framework, observed, field):

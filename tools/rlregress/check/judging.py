@@ -57,10 +57,7 @@ def train_and_judge_session(session: Session) -> dict[str, Verdict]:
 
 
 def do_earlier_looks_and_explain_skip(session: Session, job: Job) -> str:
-    """Do the missing runs of earlier looks; return why a run is then not needed, "" if it is.
-
-    Earlier looks come first: their missing runs are done or awaited.
-    """
+    """Do runs that earlier interim tests lack; return why ``job`` may then be skipped, or ""."""
     if job.cell not in session.cells:
         return f"not needed: a replay of {job.cell.id} has the stored numbers"
     look = session.looks.find_look_of_run(session.find_index_of_run(job))

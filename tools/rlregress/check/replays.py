@@ -292,8 +292,9 @@ def check_runs_can_be_replayed(
         arithmetic = record["platform"].get("arithmetic")
         if arithmetic != PORTABLE:
             raise UserError(
-                f"the run {job.title} is not in portable arithmetic: found {arithmetic}; record it "
-                "on an x86-64 processor that has it"
+                f"the run {job.title} has arithmetic that differs between processors: found "
+                f"{arithmetic}, expected {PORTABLE}; record it on an x86-64 processor with AVX2 "
+                "and FMA"
             )
         repeated = RunResult.make_from_record(
             worker_launch.do_run_unless_recorded(job, second_store)

@@ -130,7 +130,9 @@ def launch(
         )
     if waves:
         if not (local or slurm):
-            raise UserError("--waves does runs; say where with --local or --slurm")
+            raise UserError(
+                "--waves starts training runs; choose where they run with --local or --slurm"
+            )
         reject_given_options(
             context, ("manifest",), "--waves chooses runs and does not take", "leave it out"
         )

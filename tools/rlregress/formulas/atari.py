@@ -45,7 +45,7 @@ def make_antialiased_weights(old: int, new: int) -> np.ndarray:
 
 
 def make_nearest_weights(old: int, new: int) -> np.ndarray:
-    """Return weights that take the old pixel in which a new one begins."""
+    """Return [new, old] resize weights: each new pixel copies the old one that holds its start."""
     weights = np.zeros((new, old))
     weights[np.arange(new), np.floor(np.arange(new) * (old / new)).astype(int)] = 1.0
     return weights

@@ -270,9 +270,9 @@ class Read(Kind):
         """
         return {}
 
-    def list_parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
+    def map_hyperparameters_to_own_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
         """Return the framework's own names: (algorithm, scope) -> hyperparameter -> name."""
-        raise self._make_unsupported_error("list_parameter_names")
+        raise self._make_unsupported_error("map_hyperparameters_to_own_names")
 
     def read_applied_hyperparameters(
         self, algorithm: str, hyperparameters: Mapping[str, Any]

@@ -333,19 +333,21 @@ def _list_parts_to_change(
 def _change_argument(arguments: dict[str, Any], target: Target, number: int) -> list[str]:
     """Change a part of the arguments in place; return descriptions of the changes."""
     words: list[str] = []
-    _change_labelled_part(
+    _change_labelled_part_in_place(
         arguments, target.labels, functools.partial(target.change_part, number=number, words=words)
     )
     return words
 
 
-def _change_labelled_part(value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
+def _change_labelled_part_in_place(
+    value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]
+) -> Any:
     """Change the part of a value that labels lead to; return the changed value."""
     if not labels:
         return change(value)
     for label, part in _list_parts_of_value(value):
         if label == labels[0]:
-            changed = _change_labelled_part(part, labels[1:], change)
+            changed = _change_labelled_part_in_place(part, labels[1:], change)
             return value if changed is part else leaves.replace_part(value, label, changed)
     return value
 

@@ -89,7 +89,7 @@ class BisectResult:
 
     @property
     def verdict(self) -> str:
-        """``FOUND``, ``RANGE`` or ``SAME``."""
+        """``FOUND``; ``RANGE``: versions or packages of a step are undecided; ``SAME``: no step."""
         if not self.steps:
             return SAME
         return RANGE if any(step.between or step.apart for step in self.steps) else FOUND

@@ -176,7 +176,7 @@ def _prepare_and_compare_versions(
     with _open_work_folders(old, new, pair.adapters, options, script) as folders:
         result = _compare_versions(pair, (old, new), differences, folders, options, script)
     judged = tuple(
-        _train_and_judge_returns(framework, adapter, (old, new), options)
+        _train_new_version_and_judge_returns(framework, adapter, (old, new), options)
         for framework, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
     one_way = coverage.ExecutedCode(
@@ -593,7 +593,7 @@ def _collect_checkpoint_options(options: Options) -> dict[str, str] | None:
     return {**absolute, "environment": options.environment}
 
 
-def _train_and_judge_returns(
+def _train_new_version_and_judge_returns(
     framework_result: FrameworkResult,
     adapter: Adapter,
     versions: tuple[PreparedVersion, PreparedVersion],

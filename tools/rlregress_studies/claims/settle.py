@@ -181,7 +181,7 @@ DOCUMENT = "Janssens 2025, How Stable are Baselines"
 
 def settle_printed_hyperparameter_names(adapter: Adapter) -> Iterator[SettledClaim]:
     """Yield every printed hyperparameter name of a framework, settled."""
-    names, version = adapter.read.list_parameter_names(), adapter.code.version()
+    names, version = adapter.read.map_hyperparameters_to_own_names(), adapter.code.version()
     for cell in hyperparameter_names.list_printed_names(adapter.name):
         question = f"name of {cell.algorithm}.{cell.hyperparameter}"
         by_scope = {

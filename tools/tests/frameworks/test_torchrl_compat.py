@@ -16,7 +16,7 @@ from rlregress.probing.interface import Unprobed, Unsupported
 pytest.importorskip("torchrl", reason="the adapter of TorchRL needs it")
 
 from rlregress.frameworks.torchrl import api, compat, known_networks, programs  # noqa: E402
-from rlregress.frameworks.torchrl.quiet import make_quiet_probe, silence_torchrl
+from rlregress.frameworks.torchrl.quiet import make_quiet_probe, silence_and_speed_up_torchrl
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.scripted import Scripted
 from tools.tests.small_files import write_files, write_metadata
@@ -72,7 +72,7 @@ def test_keywords_are_given_as_the_version_takes_them():
 
 def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatch):
     """Where only the spec of all environments exists, that of one is taken from it."""
-    with silence_torchrl():
+    with silence_and_speed_up_torchrl():
         several = api.SerialEnv(2, [lambda: wrap_environment(Scripted([-1.0] * 3, [2.0] * 3))] * 2)
         expected = several.action_spec_unbatched
         kind = next(k for k in type(several).__mro__ if "action_spec_unbatched" in vars(k))
@@ -90,7 +90,7 @@ def test_q_networks_keep_their_numbers_in_every_version(monkeypatch, numbers):
     critics = [
         known_networks.make_q_network(known_networks.Constant(number)) for number in (1.0, 2.0)
     ]
-    with silence_torchrl():
+    with silence_and_speed_up_torchrl():
         loss = compat.make_sac_loss(known_networks.make_reporting_policy(0.0), critics)
         for parameters in (loss.qvalue_network_params, loss.target_qvalue_network_params):
             (stacked,) = parameters.values(True, True)

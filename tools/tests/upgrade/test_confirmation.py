@@ -198,7 +198,9 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
     monkeypatch.setattr(return_gate.check_run, "run_tests_of_returns", alone)
     options = Options("a", "b", tmp_path, workers=1, one_look=True)
     versions = (SimpleNamespace(runtime=Runtime("old")), SimpleNamespace(runtime=Runtime("new")))
-    judged = cascade._train_and_judge_returns(of(traced("ppo", "diverged")), SB3, versions, options)
+    judged = cascade._train_new_version_and_judge_returns(
+        of(traced("ppo", "diverged")), SB3, versions, options
+    )
     assert judged.returns.lines == ("it is not trained here",)
     (session,) = requested
     assert (session.workers, session.one_look) == (1, True)

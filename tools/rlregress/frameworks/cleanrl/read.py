@@ -84,7 +84,7 @@ def _read_flags_of_script(source: Source, algorithm: str) -> Mapping[str, Any]:
     return stubs.read_defaults_of_script(source.parse_script(name_script(algorithm)))
 
 
-def list_parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
+def map_hyperparameters_to_own_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> flag of the script that sets it.
 
     Raises:
@@ -119,7 +119,7 @@ def read_defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
         (algorithm, scope): _read_values_of_flags(
             algorithm, named, _read_flags_of_script(source, algorithm)
         )
-        for (algorithm, scope), named in list_parameter_names(source).items()
+        for (algorithm, scope), named in map_hyperparameters_to_own_names(source).items()
     }
 
 
@@ -135,7 +135,7 @@ def read_applied_hyperparameters(
         **make_arguments_of_hyperparameters(algorithm, hyperparameters, source),
     }
     return _read_values_of_flags(
-        algorithm, list_parameter_names(source)[algorithm, "script"], flags
+        algorithm, map_hyperparameters_to_own_names(source)[algorithm, "script"], flags
     )
 
 

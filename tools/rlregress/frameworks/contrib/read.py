@@ -23,7 +23,7 @@ _CELLS: Mapping[tuple[str, str], tuple[Any, bool]] = {
 }
 
 
-def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+def map_hyperparameters_to_own_names() -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> keyword of the class that sets it."""
     return {
         cell: of_sb3.split_names_by_keyword(cell[0], algorithm_class)[0]

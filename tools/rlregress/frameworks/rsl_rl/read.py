@@ -31,7 +31,7 @@ _OF_RUNNERS = {
 }
 
 
-def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+def map_hyperparameters_to_own_names() -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> RSL-RL's name of the setting.
 
     Raises:

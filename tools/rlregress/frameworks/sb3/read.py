@@ -38,7 +38,7 @@ _INSIDE = {
 }
 
 
-def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+def map_hyperparameters_to_own_names() -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> keyword of the class that sets it.
 
     Raises:

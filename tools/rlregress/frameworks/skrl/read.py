@@ -44,7 +44,7 @@ _RATES = {"learning_rate": 0, "critic_learning_rate": 1, "temperature_learning_r
 _BOUND = np.ones(2)
 
 
-def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+def map_hyperparameters_to_own_names() -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> name of the agent's setting.
 
     Raises:

@@ -23,7 +23,7 @@ Raw = Callable[[Inputs], Any]
 
 
 @contextlib.contextmanager
-def silence_torchrl() -> Iterator[None]:
+def silence_and_speed_up_torchrl() -> Iterator[None]:
     """Silence TorchRL's logger and all warnings; restore the precision of matrix products.
 
     No step of a CUDA graph is marked: the mark loads torch's compiler, half a second, for nothing.
@@ -90,14 +90,14 @@ def _skip_pandas() -> Iterator[None]:
 
 
 def make_quiet_probe(probe: Raw) -> Probe:
-    """Return the probe within ``silence_torchrl``, with its result as a float64 vector.
+    """Return the probe within ``silence_and_speed_up_torchrl``, its result a float64 vector.
 
     It raises Unprobed where the installed version lacks something.
     """
 
     @functools.wraps(probe)
     def run_probe_quietly(inputs: Inputs) -> np.ndarray:
-        with silence_torchrl():
+        with silence_and_speed_up_torchrl():
             try:
                 return np.atleast_1d(np.asarray(probe(inputs), dtype=np.float64))
             except Unsupported as error:

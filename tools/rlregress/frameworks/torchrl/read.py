@@ -58,7 +58,7 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_stochastic_policy,
     make_v_network,
 )
-from rlregress.frameworks.torchrl.quiet import silence_torchrl
+from rlregress.frameworks.torchrl.quiet import silence_and_speed_up_torchrl
 from rlregress.frameworks.torchrl.train.trainers import (
     check_and_select_hyperparameters,
     make_trainer_and_loss,
@@ -200,7 +200,7 @@ def _list_cfg_attributes_of_programs(algorithm: str) -> set[str]:
     return attributes
 
 
-def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+def map_hyperparameters_to_own_names() -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> keyword, or attribute of a program's
     configuration.
 
@@ -260,7 +260,7 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
         ("dqn", "library"): _read_dqn_defaults,
         ("dqn", "trainer"): lambda: _read_defaults_of_trainer_signature("dqn"),
     }
-    with isolate_random_generators(), silence_torchrl():
+    with isolate_random_generators(), silence_and_speed_up_torchrl():
         supported = _call_supported_readers(cells)
     return {cell: values for cell, values in supported.items() if values}
 
@@ -414,7 +414,7 @@ def read_applied_hyperparameters(
     request = TrainingRequest(
         algorithm, lambda: gymnasium.make("Pendulum-v1"), settings, total_steps=10**9, seed=0
     )
-    with isolate_random_generators(), silence_torchrl():
+    with isolate_random_generators(), silence_and_speed_up_torchrl():
         environment = use_single_precision(GymWrapper(request.make_env(), device="cpu"))
         trainer, loss = make_trainer_and_loss(request, environment, settings)
         used = _read_settings_of_trainer(algorithm, trainer, loss)

@@ -549,7 +549,7 @@ def _make_parts_of_changed_code(framework: FrameworkResult) -> list[object]:
 
 
 def _make_parts_of_direct_calls(result: FrameworkResult | ScriptResult) -> list[object]:
-    """Describe differences in direct calls."""
+    """Return a heading and a list of the functions whose results differ if called directly."""
     calls = [f"{execution.function}: {execution.calls}" for execution in result.executions
              if execution.calls is not None and execution.calls.arguments]  # fmt: skip
     return [Heading("Functions that differ when they are called directly"), calls]

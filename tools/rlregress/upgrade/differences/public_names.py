@@ -340,7 +340,9 @@ def _collect_public_names(
     offered = listed | {word for word in lazy or () if word in defined and not word.startswith("_")}
     for name in offered - module.members.keys():
         definition = (
-            _choose_nearest_definition(module, defined.get(name, ())) if lazy is not None else None
+            _choose_shallowest_definition(module, defined.get(name, ()))
+            if lazy is not None
+            else None
         )
         if definition is not None:
             names[f"{module.path}.{name}"] = definition
@@ -377,7 +379,7 @@ def _collect_public_names(
         package.paths[definition.path] = min(shorter, path, key=_rank_shortest_path)
 
 
-def _choose_nearest_definition(
+def _choose_shallowest_definition(
     module: griffe.Module, definitions: Sequence[griffe.Object]
 ) -> griffe.Object | None:
     """Return the definition nearest to a module, preferably below it; None: several are."""

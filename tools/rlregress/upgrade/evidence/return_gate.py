@@ -148,10 +148,10 @@ def _train_old_again(
     fresh = check_run.run_tests_of_returns(
         runtime.python, fresh_options, runtime.make_environment_variables()
     )
-    return fresh if isinstance(fresh, str) else _explain_missing_runs(fresh, ids) or fresh
+    return fresh if isinstance(fresh, str) else _explain_why_old_runs_unusable(fresh, ids) or fresh
 
 
-def _explain_missing_runs(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
+def _explain_why_old_runs_unusable(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
     """Explain why the old version's fresh runs cannot be used for comparison; empty if they can."""
     if broken := outcome.find_broken_tests(fresh):
         return str(broken[0]["message"]).splitlines()[0]

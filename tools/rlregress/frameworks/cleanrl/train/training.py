@@ -90,7 +90,7 @@ def make_arguments_of_hyperparameters(
         _add_reason_if_rates_differ(reasons, settings)
     if algorithm in ("td3", "ddpg") and "exploration_noise" in settings:
         settings["exploration_noise"] = settings["exploration_noise"] or 0.0
-    flags = read.list_parameter_names(source)[algorithm, "script"]
+    flags = read.map_hyperparameters_to_own_names(source)[algorithm, "script"]
     title = f"CleanRL's {read.name_script(algorithm)}.py"
     raise_if_unusable(title, reasons, settings.keys() - flags)
     own_flags.update({flags[name]: value for name, value in settings.items()})

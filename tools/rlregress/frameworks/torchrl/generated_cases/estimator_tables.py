@@ -120,7 +120,7 @@ def _make_call_with_changed_parameters(*names: str) -> Callable[[Any, Any], Any]
     return call
 
 
-def _compute_value_estimates(estimator: Any, data: Any) -> Any:
+def _estimate_with_and_without_next_values(estimator: Any, data: Any) -> Any:
     """Return value estimates, with the next values computed and with them passed."""
     options = {"next_value": data["next", "reward"] / 2}
     return [
@@ -188,8 +188,8 @@ _CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "parameters": _make_call_with_changed_parameters("params"),
     "targets": _make_call_with_changed_parameters("target_params"),
     "both": _make_call_with_changed_parameters("params", "target_params"),
-    "estimate": _compute_value_estimates,
-    "estimate several": lambda estimator, data: _compute_value_estimates(
+    "estimate": _estimate_with_and_without_next_values,
+    "estimate several": lambda estimator, data: _estimate_with_and_without_next_values(
         estimator, CHANGES["several"](data)
     ),
     "keys": _rename_each_key,

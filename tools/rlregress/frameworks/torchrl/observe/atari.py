@@ -23,7 +23,7 @@ from rlregress.frameworks.torchrl.api import (
     ToTensorImage,
 )
 from rlregress.frameworks.torchrl.observe.helpers import atari_games
-from rlregress.frameworks.torchrl.quiet import silence_torchrl
+from rlregress.frameworks.torchrl.quiet import silence_and_speed_up_torchrl
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import isolate_random_generators
 
@@ -239,5 +239,5 @@ ABSENT: Mapping[str, str] = {
 
 def make_atari_player(make_env: Callable[[], Any]) -> Player:
     """Return a player of the game that ``make_env`` makes, in all transforms of a training."""
-    with isolate_random_generators(), silence_torchrl():
+    with isolate_random_generators(), silence_and_speed_up_torchrl():
         return atari_games.make_player_of_whole_game(make_env)
