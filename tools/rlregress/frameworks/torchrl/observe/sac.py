@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -62,41 +62,30 @@ def _measure_update_order(inputs: Inputs) -> np.ndarray:
     return (np.abs(changes) > 1e-5).astype(np.float64)
 
 
-_LOSSES: Any = partial(twin_losses.Driver, "sac")
-_TRAINER: Any = partial(twin_trainers.Driver, "sac")
-_PROGRAM: Any = partial(twin_programs.Driver, "sac")
-#: what is measured in each scope.
-_OF_LOSSES = (
-    "sac.critic_loss.scale", "sac.critic_loss.reduction", "sac.critic_loss.distance",
-    "sac.target.minimum", "sac.target.bootstrap", "sac.target.entropy", "sac.actor_loss",
-    "sac.target_update.polyak", "sac.target_update.parameter", "sac.temperature.loss",
-    "sac.temperature.target_entropy", "sac.temperature.initial", "sac.log_std.bounds",
-    "sac.log_prob.tanh_correction", "sac.log_prob.action_scale",
-)  # fmt: skip
-_OF_TRAINERS = (
-    "sac.target.bootstrap", "sac.replay.action", "sac.learning_starts", "sac.gradient_clip",
-)  # fmt: skip
-_OF_PROGRAMS = (
-    "sac.target_update.polyak", "sac.target_update.parameter", "sac.target_update.interval",
-    "sac.learning_starts", "sac.update_ratio", "sac.update_schedule", "sac.vectorisation",
-    "sac.networks", "sac.networks.initialisation", "sac.gradient_clip",
-    "sac.temperature.learning_rate", "sac.reward_scaling", "sac.adam.epsilon",
+#: scope, what is measured in it, and the details.
+_MEASURED: Sequence[tuple[str, Any, Sequence[str]]] = (
+    ("library", partial(twin_losses.Driver, "sac"), (
+        "sac.critic_loss.scale", "sac.critic_loss.reduction", "sac.critic_loss.distance",
+        "sac.target.minimum", "sac.target.bootstrap", "sac.target.entropy", "sac.actor_loss",
+        "sac.target_update.polyak", "sac.target_update.parameter", "sac.temperature.loss",
+        "sac.temperature.target_entropy", "sac.temperature.initial", "sac.log_std.bounds",
+        "sac.log_prob.tanh_correction", "sac.log_prob.action_scale",
+    )),
+    ("trainer", partial(twin_trainers.Driver, "sac"), (
+        "sac.target.bootstrap", "sac.replay.action", "sac.learning_starts", "sac.gradient_clip",
+    )),
+    ("script", partial(twin_programs.Driver, "sac"), (
+        "sac.target_update.polyak", "sac.target_update.parameter", "sac.target_update.interval",
+        "sac.learning_starts", "sac.update_ratio", "sac.update_schedule", "sac.vectorisation",
+        "sac.networks", "sac.networks.initialisation", "sac.gradient_clip",
+        "sac.temperature.learning_rate", "sac.reward_scaling", "sac.adam.epsilon",
+    )),
 )  # fmt: skip
 PROBES: Mapping[tuple[str, str], Raw] = {
     **{
-        (id, "library"): partial(measure, _LOSSES)
-        for id, measure in sac.MEASUREMENTS.items()
-        if id in _OF_LOSSES
-    },
-    **{
-        (id, "trainer"): partial(measure, _TRAINER)
-        for id, measure in sac.MEASUREMENTS.items()
-        if id in _OF_TRAINERS
-    },
-    **{
-        (id, "script"): partial(measure, _PROGRAM)
-        for id, measure in sac.MEASUREMENTS.items()
-        if id in _OF_PROGRAMS
+        (id, scope): partial(sac.MEASUREMENTS[id], driver)
+        for scope, driver, ids in _MEASURED
+        for id in ids
     },
     ("sac.update_order", "script"): _measure_update_order,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,50 +10,31 @@ from rlregress.frameworks.torchrl.observe.drivers import twin_losses, twin_progr
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import td3
 
-_LOSSES: Any = partial(twin_losses.Driver, "td3")
-_TRAINER: Any = partial(twin_trainers.Driver, "td3")
-_PROGRAM: Any = partial(twin_programs.Driver, "td3")
-_POLICIES: Any = partial(twin_programs.PolicyDriver, "td3")
-#: what is measured in each scope.
-_OF_LOSSES = (
-    "td3.critic_loss.scale", "td3.critic_loss.reduction", "td3.critic_loss.distance",
-    "td3.target.minimum", "td3.target.bootstrap", "td3.target_noise.law",
-    "td3.target_noise.bounds", "td3.target_noise.draw", "td3.target_noise.parameter",
-    "td3.actor_loss", "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
-    "td3.target_update.polyak", "td3.target_update.parameter",
-)  # fmt: skip
-_OF_TRAINERS = (
-    "td3.target.bootstrap", "td3.policy_delay", "td3.learning_starts", "td3.gradient_clip",
-)  # fmt: skip
-_OF_PROGRAMS = (
-    "td3.exploration.environments", "td3.exploration.warmup", "td3.policy_delay",
-    "td3.target_update.polyak", "td3.target_update.parameter", "td3.learning_starts",
-    "td3.update_ratio", "td3.vectorisation", "td3.networks", "td3.gradient_clip",
-    "td3.replay.action", "td3.adam.epsilon",
-)  # fmt: skip
-#: of the policies of the program by themselves.
-_OF_POLICIES = (
-    "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
+#: scope, what is measured in it, and the details.
+_MEASURED: Sequence[tuple[str, Any, Sequence[str]]] = (
+    ("library", partial(twin_losses.Driver, "td3"), (
+        "td3.critic_loss.scale", "td3.critic_loss.reduction", "td3.critic_loss.distance",
+        "td3.target.minimum", "td3.target.bootstrap", "td3.target_noise.law",
+        "td3.target_noise.bounds", "td3.target_noise.draw", "td3.target_noise.parameter",
+        "td3.actor_loss", "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
+        "td3.target_update.polyak", "td3.target_update.parameter",
+    )),
+    ("trainer", partial(twin_trainers.Driver, "td3"), (
+        "td3.target.bootstrap", "td3.policy_delay", "td3.learning_starts", "td3.gradient_clip",
+    )),
+    ("script", partial(twin_programs.Driver, "td3"), (
+        "td3.exploration.environments", "td3.exploration.warmup", "td3.policy_delay",
+        "td3.target_update.polyak", "td3.target_update.parameter", "td3.learning_starts",
+        "td3.update_ratio", "td3.vectorisation", "td3.networks", "td3.gradient_clip",
+        "td3.replay.action", "td3.adam.epsilon",
+    )),
+    # the policies of the program by themselves
+    ("script", partial(twin_programs.PolicyDriver, "td3"), (
+        "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
+    )),
 )  # fmt: skip
 PROBES: Mapping[tuple[str, str], Raw] = {
-    **{
-        (id, "library"): partial(measure, _LOSSES)
-        for id, measure in td3.MEASUREMENTS.items()
-        if id in _OF_LOSSES
-    },
-    **{
-        (id, "trainer"): partial(measure, _TRAINER)
-        for id, measure in td3.MEASUREMENTS.items()
-        if id in _OF_TRAINERS
-    },
-    **{
-        (id, "script"): partial(measure, _PROGRAM)
-        for id, measure in td3.MEASUREMENTS.items()
-        if id in _OF_PROGRAMS
-    },
-    **{
-        (id, "script"): partial(measure, _POLICIES)
-        for id, measure in td3.MEASUREMENTS.items()
-        if id in _OF_POLICIES
-    },
+    (id, scope): partial(td3.MEASUREMENTS[id], driver)
+    for scope, driver, ids in _MEASURED
+    for id in ids
 }
