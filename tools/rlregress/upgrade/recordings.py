@@ -145,7 +145,7 @@ def compare_trainings_of_both_versions(
     old = {**old, **{name: both[0].trace for name, both in repetitions.items()}}
     new = {**new, **{name: both[1].trace for name, both in repetitions.items()}}
     once |= _compare_with_rounding_measured(
-        runtimes, trainings, once, (old, new), stand_for, options
+        runtimes, trainings, once, (old, new), stand_for, sole_differences, options
     )
     traced: list[ComparedTraining] = []
     not_traced = [
@@ -178,7 +178,13 @@ def compare_trainings_of_both_versions(
     if words:
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
-    stand_ins = {name: recorded for name, recorded in stand_for.items() if recorded != name}
+    # what rounding explains in a representative is not explained in what it represents
+    verdicts = {training.name: training.comparison.verdict for training in traced}
+    stand_ins = {
+        name: recorded
+        for name, recorded in stand_for.items()
+        if recorded != name and verdicts.get(name) == verdicts.get(recorded)
+    }
     return Recorded(
         traced=diverging_groups.name_representatives(traced, stand_ins),
         not_traced=not_traced,
@@ -274,12 +280,13 @@ def _compare_with_rounding_measured(
     compared: Mapping[str, Comparison | UncomparedTraining],
     traces: Traces,
     stand_ins: Mapping[str, str],
+    sole_differences: Mapping[str, tuple[str, str]],
     options: Options,
 ) -> dict[str, Comparison | UncomparedTraining]:
     """Compare again with rounding measured, where rounding may explain a divergence.
 
     Of close trainings that diverge at the same place, only one is compared again. If rounding is
-    no reason for a representative, it is none for the trainings that it represents.
+    no reason for a representative, it is none for trainings with the same sole difference.
     """
     measured = {
         training.name: comparison
@@ -290,7 +297,8 @@ def _compare_with_rounding_measured(
     copies: dict[str, list[Training]] = {}
     for training in trainings:
         name, begin = training.name, starts.get(training.name)
-        if begin is None or starts[stand_ins.get(name, name)] is None:
+        representative = stand_ins.get(name, name) if name in sole_differences else name
+        if begin is None or starts[representative] is None:
             continue
         if measured[name].verdict == "diverged" or stand_ins.get(name) == name:
             copies[name] = compared_trainings.make_perturbed_copies(training, begin)

@@ -404,9 +404,18 @@ def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
         parted("more", 0, executed=("train", "step"), count=2),
         parted("elsewhere", 0, executed=("train",), count=5),
     ]
+
+    def change(name, **fields):
+        comparisons[name] = replace(comparisons[name], first=replace(real, **fields))
+
     comparisons = {training.name: training.comparison for training in trainings}
-    elsewhere = divergence(loss(function="act"), loss(function="act"))
-    comparisons["elsewhere"] = replace(comparisons["elsewhere"], first=elsewhere)
+    real, elsewhere, small = (
+        divergence(loss(function=function), loss(function=function, value=value))
+        for function, value in (("f", 2.0), ("act", 2.0), ("g", 1.0000001))
+    )
+    for name in ("long", "short", "more"):
+        change(name)
+    change("elsewhere", old=elsewhere.old, new=elsewhere.new)
     traces = {t.name: t.old for t in trainings}, {t.name: t.new for t in trainings}
     changed = {(FILE, "train"), (FILE, "step")}
     choose = partial(diverging_groups.choose_representatives, comparisons, traces, changed)
@@ -418,11 +427,17 @@ def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
     # an event of a generated training stands for a whole one
     for side in traces:
         side["short"].header["generated"] = True
-    assert choose(alone) == expected | dict.fromkeys(("long", "short", "elsewhere"), "elsewhere")
-    # a log that differs is not explained by a training that differs
-    logs = replace(comparisons["long"], first=replace(comparisons["long"].first, kind="logs"))
-    comparisons["long"] = logs
-    assert choose(alone)["long"] == "long"
+    assert choose(alone) == expected | dict.fromkeys(alone, "elsewhere")
+    # what may be rounding represents nothing that is not, and nothing if all of it may be
+    change("elsewhere", old=small.old, new=small.new)
+    assert choose(alone) == expected | dict.fromkeys(alone, "long")
+    for name in ("long", "short"):
+        change(name, old=replace(small.old, function=name), new=small.new)
+    assert choose(alone) == {name: name for name in comparisons}
+    # times in a log differ whatever the function does
+    change("short")
+    change("long", kind="logs")
+    assert choose(alone) == expected | {"long": "long", "elsewhere": "short"}
 
 
 def test_files_with_the_same_other_content_are_one_group_and_times_are_none():

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rlregress.model.recorded_traces import ComparedTraining, Comparison, Divergence, Trace
+from rlregress.trace import rounding
 
 
 def choose_representatives(
@@ -24,21 +25,36 @@ def choose_representatives(
         diverging: training -> its comparison.
         traces: of the old and of the new version, by training.
         changed: file and name of each function that differs.
-        sole_differences: training -> the only changed piece of code that it executes: that is the
-            cause, wherever the training diverges.
+        sole_differences: training -> the only changed piece of code that it executes. If that
+            changes one training by more than rounding, it is the cause in all of them, wherever
+            they diverge.
     """
+    training_changes = {
+        name
+        for name, comparison in diverging.items()
+        if comparison.verdict == "diverged" and not comparison.trains_the_same
+    }
+    beyond_rounding = {
+        name for name in training_changes if rounding.find_rounding_start(diverging[name]) is None
+    }
+    causes = {sole_differences[name] for name in beyond_rounding & sole_differences.keys()}
+    of_causes = {name for name in training_changes if sole_differences.get(name) in causes}
     new = traces[1]
+
+    def rank(name: str) -> tuple[bool, bool, int]:
+        may_be_rounding = name in of_causes - beyond_rounding
+        return may_be_rounding, bool(new[name].header.get("generated")), len(new[name].events)
+
     shortest: dict[object, str] = {}
     keys: dict[str, tuple[object, ...]] = {}
-    for name in sorted(
-        diverging, key=lambda item: (bool(new[item].header.get("generated")), len(new[item].events))
-    ):
-        comparison = diverging[name]
+    for name in sorted(diverging, key=rank):
         executed = {key for trace in traces for key in trace[name].called_functions}
-        place = _describe_first_difference(comparison)
-        if name in sole_differences and comparison.verdict == "diverged":
-            place = sole_differences[name], comparison.trains_the_same
-        keys[name] = (frozenset(executed.intersection(changed)), place)
+        keys[name] = (
+            frozenset(executed.intersection(changed)),
+            sole_differences[name]
+            if name in of_causes
+            else _describe_first_difference(diverging[name]),
+        )
         shortest.setdefault(keys[name], name)
     return {name: shortest[key] for name, key in keys.items()}
 
