@@ -170,7 +170,8 @@ class _KindLoader:
             # what is missing in a state follows in the lines below
             text = " ".join(_COLOUR.sub("", str(error)).split())
             message = f"{origin['type']}: {text}"[:_MESSAGE]
-            return None, {"error": message, "at": origin["at"] or origin["by"], "when": when}
+            return None, {"error": message, "at": origin["at"] or origin["by"], "when": when,
+                          "of_framework": bool(origin["at"])}  # fmt: skip
 
     def _note_items_of_loaded_file(
         self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]

@@ -16,12 +16,14 @@ class LoadError:
     Attributes:
         when: "write", "load", "use" of the loaded object, or "start" if the process ended.
         error: type and message.
-        at: file, line and function of the framework.
+        at: file, line and function that raised it.
+        of_framework: whether the framework raised it, with a file that the suite made.
     """
 
     when: str
     error: str
     at: str = ""
+    of_framework: bool = False
 
     def __str__(self) -> str:
         return f"{self.error} at {self.at}" if self.at else self.error
@@ -70,7 +72,7 @@ class LoadedFile:
     @property
     def fails_to_load_alike(self) -> bool:
         """Whether both versions fail to load it, by the same error of the framework."""
-        errors = [(e.when, e.error, bool(e.at)) for e in (self.own_error, self.error) if e]
+        errors = [(e.when, e.error, e.of_framework) for e in (self.own_error, self.error) if e]
         return len(errors) == 2 and len(set(errors)) == 1 and errors[0][::2] == ("load", True)
 
     @property

@@ -104,8 +104,8 @@ def test_a_rewrite_is_none(entry, change):
     assert listed.state == model.SAME, listed.reason
 
 
-ERROR = LoadError(when="load", error="KeyError: 'x'", at="agent.py:3 load")
-USED = replace(ERROR, when="use")
+ERROR = LoadError(when="load", error="KeyError: 'x'", at="agent.py:3 load", of_framework=True)
+USED, OURS = replace(ERROR, when="use"), replace(ERROR, of_framework=False)
 DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer": "0.5",
              "reader": "1.0", "function": "agent.py:3 load"}  # fmt: skip
 
@@ -125,9 +125,9 @@ DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer":
             "neither version loads it: KeyError",
         ),
         (
-            {"own_error": replace(ERROR, at=""), "error": replace(ERROR, at="")},
+            {"own_error": OURS, "error": OURS},
             model.CANNOT,
-            "load",
+            "does not load its own",
         ),
         (
             {"own_error": ERROR, "error": replace(ERROR, error="KeyError: 'y'")},
@@ -258,6 +258,14 @@ def test_the_file_of_an_agent_tells_its_algorithm(tmp_path, name):
     path = tmp_path / f"{name}.zip"
     saving.train(lambda discrete=False: Ends(discrete=discrete), 1).save(path)
     assert type(load.load_user_agent(str(path))) is getattr(stable_baselines3, name.upper())
+    # what neither version loads is not compared: by an error of the framework, and by ours
+    loader = tmp_path / "loader.py"
+    other = {"ppo": "DQN", "dqn": "PPO"}[name]
+    loader.write_text(f"from stable_baselines3 import {other}\n\nload = {other}.load\n")
+    (tmp_path / "no.zip").write_bytes(b"no archive")
+    for unread in (load_user_file(path, loader), load_user_file(tmp_path / "no.zip")):
+        listed = compare_user_files(unread, unread)
+        assert listed.state == model.CANNOT, listed.reason
     own = load_user_file(path)
     listed = compare_user_files(own, own)
     assert (listed.name, listed.state) == (f"{name}.zip", model.SAME)

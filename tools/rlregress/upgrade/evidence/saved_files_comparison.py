@@ -130,7 +130,11 @@ def _read_error(entry: Mapping[str, Any]) -> LoadError | None:
     if not entry.get("error"):
         return None
     return LoadError(
-        when=str(entry["when"]), error=str(entry["error"]), at=str(entry.get("at", ""))
+        when=str(entry["when"]),
+        error=str(entry["error"]),
+        at=str(entry.get("at", "")),
+        # a file of the user has no algorithm
+        of_framework=bool(entry.get("of_framework") and entry.get("algorithm")),
     )
 
 
