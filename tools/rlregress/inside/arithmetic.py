@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from typing import Any
@@ -58,9 +59,11 @@ def make_portable_variables() -> dict[str, str]:
         return {}
     variables = dict(_VARIABLES)
     if any(flag.startswith("avx512") for flag in flags):
-        release = tuple(map(int, metadata.version("numpy").split(".")[:2]))
-        names = _NUMPY_AVX512 if release >= (2, 4) else _NUMPY_AVX512_BEFORE
-        variables["NPY_DISABLE_CPU_FEATURES"] = names
+        release = [int(number) for number in re.findall(r"\d+", metadata.version("numpy"))[:2]]
+        names = _NUMPY_AVX512 if release >= [2, 4] else _NUMPY_AVX512_BEFORE
+        variables["NPY_DISABLE_CPU_FEATURES"] = (
+            f"{names} AVX512_SPR" if release == [2, 3] else names
+        )
     return variables
 
 

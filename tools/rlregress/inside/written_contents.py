@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import json
+import math
 import os
 import pickle
 import re
@@ -98,7 +99,7 @@ TEMPORARY: list[str] = []
 Item = tuple[str, tuple[str, Any]]
 
 
-def is_time(name: str, value: object) -> bool:
+def is_time(name: str, value: Any) -> bool:
     """Return whether a name, such as ``time/fps``, is that of a time, or of a fraction below one.
 
     Whole numbers below ``time/`` are counts, such as SB3's ``time/iterations``.
@@ -108,8 +109,12 @@ def is_time(name: str, value: object) -> bool:
         return True
     if first.partition("/")[0] != "time":
         return False
-    with contextlib.suppress(TypeError, ValueError, RuntimeError):
-        return float(value) % 1 != 0  # type: ignore[arg-type]
+    # whatever a script logs must not fail here
+    with contextlib.suppress(Exception):
+        number = value.item() if hasattr(value, "item") else value
+        is_written_as_fraction = isinstance(number, str) and "." in number
+        number = float(number.strip('"') if isinstance(number, str) else number)
+        return math.isfinite(number) and (is_written_as_fraction or number % 1 != 0)
     return False
 
 

@@ -249,6 +249,7 @@ def packed(save, entries):
         ("|    loss        | 1.5 |", "|    loss        | 1.6 |", False),
         ('{"time/total_timesteps": 64}', '{"time/total_timesteps": 65}', False),
         ("time/hook/update: 0.0021", "time/hook/update: 1.3e-3", True),
+        ("time/hook/update: 0.00", "time/hook/update: 0.01", True),
         ("weights/hook/update: 0.0021", "weights/hook/update: 0.0022", False),
         ("a  b", "a b", False),
         ("/data/run1/x", "/data/run2/x", False),
@@ -307,6 +308,21 @@ def test_archives_arrays_tensors_and_pickles_are_compared_by_their_values():
         assert leaves[path][1].tolist() == [0, 1, 2, 3]
     parts = written_contents.make_event_parts(iter([("a", ("float32", np.float32([1.5])))]))
     assert parts["a"][5].startswith("float32")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0.5, True), (7, False), (np.float32(0.5), True), (torch.tensor([0.5]), True),
+        (torch.tensor(0.5, requires_grad=True), True), ('"0.5"', True), ("7", False),
+        (10**400, False), (1j, False), (None, False), (np.zeros(2), False), (float("nan"), False),
+        (torch.empty(1, device="meta"), False),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_a_fraction_below_time_is_a_time_whatever_is_logged(value, expected):
+    """Nothing that a script logs raises or warns."""
+    assert written_contents.is_time("time/hook", value) == expected
 
 
 def test_events_of_tensorboard_are_compared_by_name_and_step(tmp_path):
