@@ -33,7 +33,7 @@ _ROWS = 2
 
 
 def _measure_truncated_flags(inputs: Inputs) -> Any:
-    trained = Driver("sac", make_loop_settings(inputs))
+    trained = Driver("sac", make_loop_settings(inputs, collected_at_once=int(inputs["steps"])))
     trained.run_loop()
     return trained.buffer[:]["next", "truncated"].double().numpy().reshape(-1)
 
