@@ -171,7 +171,7 @@ class _KindLoader:
             text = " ".join(_COLOUR.sub("", str(error)).split())
             message = f"{origin['type']}: {text}"[:_MESSAGE]
             return None, {"error": message, "at": origin["at"] or origin["by"], "when": when,
-                          "of_framework": bool(origin["at"])}  # fmt: skip
+                          "raised_by_framework": bool(origin["at"])}  # fmt: skip
 
     def _note_items_of_loaded_file(
         self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]

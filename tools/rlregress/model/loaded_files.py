@@ -17,13 +17,13 @@ class LoadError:
         when: "write", "load", "use" of the loaded object, or "start" if the process ended.
         error: type and message.
         at: file, line and function that raised it.
-        of_framework: whether the framework raised it, with a file that the suite made.
+        raised_by_framework: whether the framework raised it, with a file that the suite made.
     """
 
     when: str
     error: str
     at: str = ""
-    of_framework: bool = False
+    raised_by_framework: bool = False
 
     def __str__(self) -> str:
         return f"{self.error} at {self.at}" if self.at else self.error
@@ -72,8 +72,14 @@ class LoadedFile:
     @property
     def fails_to_load_alike(self) -> bool:
         """Whether both versions fail to load it, by the same error of the framework."""
-        errors = [(e.when, e.error, e.of_framework) for e in (self.own_error, self.error) if e]
-        return len(errors) == 2 and len(set(errors)) == 1 and errors[0][::2] == ("load", True)
+        if self.own_error is None or self.error is None:
+            return False
+        own_error, error = self.own_error, self.error
+        is_alike = (own_error.when, own_error.error) == (
+            "load",
+            error.error,
+        ) and error.when == "load"
+        return is_alike and own_error.raised_by_framework and error.raised_by_framework
 
     @property
     def first_difference_text(self) -> str:

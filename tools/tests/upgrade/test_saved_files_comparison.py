@@ -104,8 +104,10 @@ def test_a_rewrite_is_none(entry, change):
     assert listed.state == model.SAME, listed.reason
 
 
-ERROR = LoadError(when="load", error="KeyError: 'x'", at="agent.py:3 load", of_framework=True)
-USED, OURS = replace(ERROR, when="use"), replace(ERROR, of_framework=False)
+ERROR = LoadError(
+    when="load", error="KeyError: 'x'", at="agent.py:3 load", raised_by_framework=True
+)
+USED, OURS = replace(ERROR, when="use"), replace(ERROR, raised_by_framework=False)
 DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer": "0.5",
              "reader": "1.0", "function": "agent.py:3 load"}  # fmt: skip
 

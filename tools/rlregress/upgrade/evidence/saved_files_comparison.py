@@ -134,7 +134,7 @@ def _read_error(entry: Mapping[str, Any]) -> LoadError | None:
         error=str(entry["error"]),
         at=str(entry.get("at", "")),
         # a file of the user has no algorithm
-        of_framework=bool(entry.get("of_framework") and entry.get("algorithm")),
+        raised_by_framework=bool(entry.get("raised_by_framework") and entry.get("algorithm")),
     )
 
 
