@@ -247,7 +247,7 @@ def load_user_file(path, loader="", observations="", environment=""):
 
 
 def compare_user_files(old, new):
-    """The one compare_user_files of what two versions loaded."""
+    """Return the one entry of what two versions loaded."""
     files = saved_files_comparison.compare_loaded_file_kinds(old, new)
     (listed,) = entries.make_saved_file_entries(files, "sb3")
     return listed
@@ -325,7 +325,7 @@ def test_a_loader_builds_what_the_file_does_not_tell(tmp_path):
     torch.save(torch.nn.Linear(3, 2).state_dict(), weights)
     listed = compare_user_files(silent, load_with("silent.py", SILENT)[0])
     assert (listed.state, "parameters['bias']" in listed.reason) == (model.DIFFERS, True)
-    # a loader that fails is an compare_user_files, and the framework's own files are still compared
+    # a loader that fails is an entry, and the framework's own files are still compared
     _, kind = load_with("broken.py", "import no_such_module\n")
     assert (kind["error"], kind["when"]) == (
         "ModuleNotFoundError: No module named 'no_such_module'", "load",

@@ -71,11 +71,11 @@ class Difference:
 
     def find_sole_difference(self, new: Trace) -> Key | None:
         """Return the one changed piece that a training executed or read; None: none or several."""
-        executed = self.select_executed_differences(new)
-        files = {file for file, name in executed if not name}
         if new.other_activity:
             # threads may differ between two recordings without any change
             return None
+        executed = self.select_executed_differences(new)
+        files = {file for file, name in executed if not name}
         keys = {key for key in self.texts if key[0] in files}
         if files - {file for file, _ in keys}:
             return None
