@@ -12,8 +12,10 @@ from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, ChangedPiece, Fun
 from rlregress.model.recorded_traces import Place
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace.trace_reader import make_failed_trace
+from rlregress.upgrade import recordings
 from rlregress.upgrade.culprits import culprit_search, delta_debugging, diverging_groups
 from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.upgrade_options import Options
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import FILE, divergence, event, loss, part, traced
 
@@ -438,6 +440,39 @@ def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
     change("short")
     change("long", kind="logs")
     assert choose(alone) == expected | {"long": "long", "elsewhere": "short"}
+
+
+class TwoTrainings:
+    """Records two trainings that begin to differ alike; rounding grows only in "rounds"."""
+
+    def record(self, size):
+        """Return a trace with a small difference in a loss, and a large one in the next."""
+        events = [loss(), loss(value=1.0 + size), loss(value=1.0 + 5e6 * size)]
+        events = [*events, event("optimizer", parts={"x": part(1.0)})]
+        events = [replace(happened, index=number) for number, happened in enumerate(events)]
+        return small_traces.trace(*events, functions={FILE: ["train"]})
+
+    def record_on_both_versions(self, trainings, **_):
+        """Return the traces of both versions."""
+        return tuple({t.name: self.record(size) for t in trainings} for size in (0.0, 1e-7))
+
+    def record_without_storing(self, _, trainings):
+        """Return copies of the old version with rounding."""
+        return {
+            t.name: self.record(1e-7 if t.name.startswith("rounds") else 1e-15) for t in trainings
+        }
+
+
+def test_rounding_in_one_training_is_no_excuse_for_another():
+    """Both begin to differ alike; the first is close, and does not represent the second."""
+    trainings = [Training("sb3", name, {"framework": "sb3"}) for name in ("rounds", "turns")]
+    recorded = recordings.compare_trainings_of_both_versions(
+        TwoTrainings(), trainings, TwoTrainings().record_on_both_versions(trainings), [TRAIN],
+        Options(), dict.fromkeys(("rounds", "turns"), TRAIN.key),
+    )  # fmt: skip
+    verdicts = {t.name: t.comparison.verdict for t in recorded.traced}
+    assert verdicts == {"rounds": "close", "turns": "diverged"}
+    assert recorded.stand_ins == {}
 
 
 def test_files_with_the_same_other_content_are_one_group_and_times_are_none():
