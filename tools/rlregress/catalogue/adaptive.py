@@ -30,18 +30,18 @@ def _make_extreme_rates_formula(low: float, high: float) -> Formula:
     return compute_log10_of_extreme_rates
 
 
-def _make_formula_of_exceeded_targets(
+def _make_kl_above_twice_target_formula(
     reduce_over_samples: Callable[[np.ndarray], float], is_reverse_kl: bool
 ) -> Formula:
     """Return a formula: 1 for each KL target below half the reduced divergence, else 0."""
 
-    def compute_flags_of_exceeded_targets(inputs: Inputs) -> np.ndarray:
+    def flag_kl_above_twice_target(inputs: Inputs) -> np.ndarray:
         old = np.stack([inputs["old_means"], inputs["old_deviations"]])
         new = np.array([[0.0], [1.0]])
         samples = gaussians.compute_kl_divergence(*((new, old) if is_reverse_kl else (old, new)))
         return np.asarray(reduce_over_samples(samples) > 2.0 * inputs["targets"], np.float64)
 
-    return compute_flags_of_exceeded_targets
+    return flag_kl_above_twice_target
 
 
 def _make_divided_rates_formula(*divisions_by_1_5: int) -> Formula:
@@ -102,20 +102,20 @@ DETAILS: tuple[Detail, ...] = (
         {
             "mean": (
                 "the mean of KL(old, new) over the samples",
-                _make_formula_of_exceeded_targets(np.mean, False),
+                _make_kl_above_twice_target_formula(np.mean, False),
             ),
-            "sum": ("the sum of KL(old, new)", _make_formula_of_exceeded_targets(np.sum, False)),
+            "sum": ("the sum of KL(old, new)", _make_kl_above_twice_target_formula(np.sum, False)),
             "largest": (
                 "the largest KL(old, new)",
-                _make_formula_of_exceeded_targets(np.max, False),
+                _make_kl_above_twice_target_formula(np.max, False),
             ),
             "reversed": (
                 "the mean of KL(new, old)",
-                _make_formula_of_exceeded_targets(np.mean, True),
+                _make_kl_above_twice_target_formula(np.mean, True),
             ),
             "least": (
                 "the smallest KL(old, new)",
-                _make_formula_of_exceeded_targets(np.min, False),
+                _make_kl_above_twice_target_formula(np.min, False),
             ),
             "estimate": (
                 "one that is estimated from the ratios",

@@ -87,8 +87,8 @@ def _make_image_scaling_detail() -> Detail:
 def _make_activation_detail() -> Detail:
     below, above = _BELOW, _ABOVE
 
-    def make_ranges_formula(smallest: float, largest: float, *outputs: float) -> Formula:
-        return make_constant_formula(*([smallest, largest] * 4), *outputs)
+    def make_layer_ranges_formula(low: float, high: float, *logit_gap_and_value: float) -> Formula:
+        return make_constant_formula(*([low, high] * 4), *logit_gap_and_value)
 
     linear = (above - below, below)
     return make_detail(
@@ -104,11 +104,11 @@ def _make_activation_detail() -> Detail:
         {
             "relu_hidden": (
                 "ReLU behind hidden layers, none behind the outputs",
-                make_ranges_formula(0.0, above, *linear),
+                make_layer_ranges_formula(0.0, above, *linear),
             ),
             "relu_everywhere": (
                 "ReLU behind hidden layers and outputs",
-                make_ranges_formula(0.0, above, above, 0.0),
+                make_layer_ranges_formula(0.0, above, above, 0.0),
             ),
             "relu_not_behind_512": (
                 "ReLU behind the convolutions only",
@@ -116,21 +116,21 @@ def _make_activation_detail() -> Detail:
             ),
             "tanh_hidden": (
                 "tanh behind hidden layers",
-                make_ranges_formula(np.tanh(below), np.tanh(above), *linear),
+                make_layer_ranges_formula(np.tanh(below), np.tanh(above), *linear),
             ),
             "elu_hidden": (
                 "ELU behind hidden layers",
-                make_ranges_formula(np.expm1(below), above, *linear),
+                make_layer_ranges_formula(np.expm1(below), above, *linear),
             ),
             "leaky_relu_hidden": (
                 "leaky ReLU (0.01) behind hidden layers",
-                make_ranges_formula(0.01 * below, above, *linear),
+                make_layer_ranges_formula(0.01 * below, above, *linear),
             ),
             "tanh_behind_512": (
                 "ReLU behind the convolutions, tanh behind the hidden layer",
                 make_constant_formula(*([0.0, above] * 3), np.tanh(below), np.tanh(above), *linear),
             ),
-            "absent": ("no activation", make_ranges_formula(below, above, *linear)),
+            "absent": ("no activation", make_layer_ranges_formula(below, above, *linear)),
         },
         consequence="A ReLU behind the outputs could give neither a negative value nor a logit "
         "below zero, and would stop learning where it is zero.",

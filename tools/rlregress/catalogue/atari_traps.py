@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,8 @@ def _make_end_within_skip_details() -> tuple[Detail, Detail]:
         frame; the game ends in frame ``ends_in`` and does not say so again. Observed, [3]: frames
         that the game receives, the reward, 1 if the episode has ended for the agent."""
 
-    def make_skip_formula(frames: int, rewards: Any, done: float) -> Formula:
-        return lambda i: [frames, np.sum(np.asarray(i["rewards"])[rewards]), done]
+    def make_skip_formula(frames: int, summed_steps: slice, done: float) -> Formula:
+        return lambda i: [frames, np.sum(np.asarray(i["rewards"])[summed_steps]), done]
 
     variants: dict[str, tuple[str, Formula]] = {
         "stops": ("nothing after the end", make_skip_formula(2, slice(0, 2), 1)),
@@ -93,8 +94,8 @@ def _make_end_within_skip_details() -> tuple[Detail, Detail]:
 
 
 def _make_stale_frame_at_end_detail() -> Detail:
-    def make_colour_formula(choose: Any) -> Formula:
-        return lambda i: [choose(np.asarray(i["before"]), np.asarray(i["at_end"]))]
+    def make_colour_formula(choose_shown_frame: Callable[..., Any]) -> Formula:
+        return lambda i: [choose_shown_frame(np.asarray(i["before"]), np.asarray(i["at_end"]))]
 
     return make_detail(
         "atari.max_and_skip.stale",

@@ -71,7 +71,7 @@ def make_scale_detail(id: str, sources: tuple[str, ...]) -> Detail:
 def make_reduction_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: how the losses of several Q networks become one."""
 
-    def make_ratio_formula(network_reduction: str) -> Formula:
+    def make_three_over_two_networks_formula(network_reduction: str) -> Formula:
         return lambda i: (
             _compute_critic_loss_of_terminal_steps(i, "q_values", networks=network_reduction)
             / _compute_critic_loss_of_terminal_steps(i, "q_values", 2, networks=network_reduction)
@@ -89,9 +89,9 @@ def make_reduction_detail(id: str, sources: tuple[str, ...]) -> Detail:
         sources,
         {"q_values": [2.0, 2.5, 3.5], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
         {
-            "sum": ("sum over networks", make_ratio_formula("sum")),
-            "mean": ("mean over networks", make_ratio_formula("mean")),
-            "max": ("largest over networks", make_ratio_formula("max")),
+            "sum": ("sum over networks", make_three_over_two_networks_formula("sum")),
+            "mean": ("mean over networks", make_three_over_two_networks_formula("mean")),
+            "max": ("largest over networks", make_three_over_two_networks_formula("max")),
             "two_only": ("two networks by name: a third one does not enter", lambda i: 1.0),
         },
         consequence="""With more than one critic the gradients differ by the number of networks,
@@ -102,12 +102,12 @@ def make_reduction_detail(id: str, sources: tuple[str, ...]) -> Detail:
 def make_distance_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: the distance between Q and the target in the critic loss."""
 
-    def make_ratios_formula(distance: str) -> Formula:
-        def compute_loss_ratios(inputs: Inputs) -> np.ndarray:
+    def make_losses_over_first(distance: str) -> Formula:
+        def divide_losses_by_first(inputs: Inputs) -> np.ndarray:
             loss = critics.DISTANCES[distance](np.asarray(inputs["errors"]))
             return loss[1:] / loss[0]
 
-        return compute_loss_ratios
+        return divide_losses_by_first
 
     return make_detail(
         id,
@@ -119,9 +119,9 @@ def make_distance_detail(id: str, sources: tuple[str, ...]) -> Detail:
         sources,
         {"errors": [0.5, 2.0, 4.0], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
         {
-            "squared": ("squared error", make_ratios_formula("squared")),
-            "smooth_l1": ("Huber's distance with threshold 1", make_ratios_formula("smooth_l1")),
-            "absolute": ("absolute error", make_ratios_formula("absolute")),
+            "squared": ("squared error", make_losses_over_first("squared")),
+            "smooth_l1": ("Huber's distance with threshold 1", make_losses_over_first("smooth_l1")),
+            "absolute": ("absolute error", make_losses_over_first("absolute")),
         },
         consequence="""Large errors pull linearly instead of quadratically, so that outliers and
         early training weigh less.""",
@@ -191,7 +191,7 @@ BOOTSTRAP_MASKS = {
 }
 
 
-def compute_masked_target(inputs: Inputs, next_value: float, mask: str) -> np.ndarray:
+def compute_masked_targets(inputs: Inputs, next_value: float, mask: str) -> np.ndarray:
     """Return the TD targets of a step inside an episode, a terminated and a truncated one, [3]."""
     terminated = np.asarray(inputs["terminated"])
     return critics.compute_td_target(
@@ -257,8 +257,8 @@ def make_soft_update_detail(
 def make_bootstrap_detail(id: str, measurement: Callable[..., np.ndarray], source: str) -> Detail:
     """Build the detail: whether targets bootstrap after a termination and after a truncation."""
 
-    def make_masked_target_formula(mask: str) -> Formula:
-        return lambda i: compute_masked_target(i, i["target_q"], mask)
+    def make_masked_targets_formula(mask: str) -> Formula:
+        return lambda i: compute_masked_targets(i, i["target_q"], mask)
 
     return make_measured_detail(
         id,
@@ -273,7 +273,7 @@ def make_bootstrap_detail(id: str, measurement: Callable[..., np.ndarray], sourc
             "discount": 0.5,
         },
         {
-            name: (meaning, make_masked_target_formula(mask))
+            name: (meaning, make_masked_targets_formula(mask))
             for name, (meaning, mask) in BOOTSTRAP_MASKS.items()
         },
         """Values near a time limit are wrong by everything that would have followed: the agent

@@ -64,7 +64,7 @@ def _compute_biased_variance(inputs: Inputs) -> float:
     return float(inputs["away"] ** 2)
 
 
-def _make_equivalent_variance_formula(share: float) -> Callable[[Inputs], float]:
+def _make_averaged_std_variance_formula(share: float) -> Callable[[Inputs], float]:
     """Return a formula: the batch variance that has the effect of averaging deviations instead."""
     return lambda i: (
         ((1.0 + share * (_compute_unbiased_variance(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
@@ -126,7 +126,7 @@ DETAILS: tuple[Detail, ...] = (
             ),
             "hundredth_of_deviation": (
                 "a hundredth, of the square root of the unbiased one",
-                _make_running_statistics_formula(0.01, _make_equivalent_variance_formula(0.01)),
+                _make_running_statistics_formula(0.01, _make_averaged_std_variance_formula(0.01)),
             ),
             "tenth": (
                 "a tenth, of the unbiased one",

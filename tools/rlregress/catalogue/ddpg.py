@@ -149,7 +149,7 @@ def _make_exploration_noise_detail() -> Detail:
 
 
 def _make_learning_starts_detail() -> Detail:
-    def make_starts_formula(update_delay: int) -> Formula:
+    def make_warmup_and_start_formula(update_delay: int) -> Formula:
         return lambda i: [i["starts"], i["starts"] + update_delay]
 
     return make_measured_detail(
@@ -161,15 +161,15 @@ def _make_learning_starts_detail() -> Detail:
         {
             "at_start": (
                 "as many as asked, and the first update after the last",
-                make_starts_formula(0),
+                make_warmup_and_start_formula(0),
             ),
             "one_step_later": (
                 "as many as asked, the first update one step later",
-                make_starts_formula(1),
+                make_warmup_and_start_formula(1),
             ),
             "two_steps_later": (
                 "as many as asked, the first update two steps later",
-                make_starts_formula(2),
+                make_warmup_and_start_formula(2),
             ),
             "updates_from_first_step": (
                 "random as long as asked, updates from the first step",

@@ -11,12 +11,12 @@ _ROSS = "Ross et al. 2011, algorithm 3.1 (DAgger)"
 _DOCUMENTED = "documentation of each framework"
 
 
-def _make_ratios_formula(distance: str) -> Formula:
-    def compute_loss_ratios(inputs: Inputs) -> np.ndarray:
+def _make_losses_over_first(distance: str) -> Formula:
+    def divide_losses_by_first(inputs: Inputs) -> np.ndarray:
         loss = critics.DISTANCES[distance](np.asarray(inputs["errors"]))
         return np.asarray(loss[1:] / loss[0])
 
-    return compute_loss_ratios
+    return divide_losses_by_first
 
 
 def _make_formula_of_update_counts(*counts: int) -> Formula:
@@ -49,9 +49,12 @@ DETAILS: tuple[Detail, ...] = (
         (_DOCUMENTED,),
         {"errors": [0.5, 2.0, 4.0]},
         {
-            "squared": ("squared error", _make_ratios_formula("squared")),
-            "smooth_l1": ("Huber's distance with threshold 1", _make_ratios_formula("smooth_l1")),
-            "absolute": ("absolute error", _make_ratios_formula("absolute")),
+            "squared": ("squared error", _make_losses_over_first("squared")),
+            "smooth_l1": (
+                "Huber's distance with threshold 1",
+                _make_losses_over_first("smooth_l1"),
+            ),
+            "absolute": ("absolute error", _make_losses_over_first("absolute")),
         },
         consequence="""Large differences dominate what is learnt, or count no more than others.""",
     ),

@@ -250,7 +250,7 @@ def _make_epsilon_schedule_detail() -> Detail:
 
 
 def _make_learning_starts_detail() -> Detail:
-    def make_starts_formula(
+    def make_warmup_and_start_formula(
         count_random_steps: Callable[[Inputs], float], update_delay: int
     ) -> Formula:
         return lambda i: [count_random_steps(i), i["starts"] + update_delay]
@@ -270,24 +270,24 @@ def _make_learning_starts_detail() -> Detail:
         {
             "at_start": (
                 "as many as asked, and the first update after the last of them",
-                make_starts_formula(get_requested_steps, 0),
+                make_warmup_and_start_formula(get_requested_steps, 0),
             ),
             "one_step_later": (
                 "as many as asked, the first update one step later (compared with >)",
-                make_starts_formula(get_requested_steps, 1),
+                make_warmup_and_start_formula(get_requested_steps, 1),
             ),
             "only_epsilon": (
                 "none but those of epsilon, the first update after as many steps as asked",
-                make_starts_formula(return_zero_steps, 0),
+                make_warmup_and_start_formula(return_zero_steps, 0),
             ),
             "only_epsilon_one_step_later": (
                 "none but those of epsilon, the first update one step later",
-                make_starts_formula(return_zero_steps, 1),
+                make_warmup_and_start_formula(return_zero_steps, 1),
             ),
             "only_epsilon_two_steps_later": (
                 "none but those of epsilon, the first update two steps later (counted from 0, "
                 "compared with >)",
-                make_starts_formula(return_zero_steps, 2),
+                make_warmup_and_start_formula(return_zero_steps, 2),
             ),
             "updates_from_first_step": (
                 "random as long as asked, updates from the first step",

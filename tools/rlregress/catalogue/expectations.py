@@ -74,7 +74,7 @@ class Expectation(_Entry):
     where: str = ""
 
     @property
-    def cell(self) -> DetailScope:
+    def key(self) -> DetailScope:
         """The pair of detail id and scope."""
         return self.id, self.scope
 
@@ -103,7 +103,7 @@ def _load_expectations_of_file(path: Path) -> list[Expectation]:
 def _check_versions_do_not_overlap(entries: Iterable[Expectation]) -> None:
     by_cell: dict[DetailScope, list[Expectation]] = {}
     for entry in entries:
-        for earlier in by_cell.setdefault(entry.cell, []):
+        for earlier in by_cell.setdefault(entry.key, []):
             first, second = sorted((earlier, entry), key=lambda e: Version(e.since))
             if first.until is None or Version(second.since) < Version(first.until):
                 raise UserError(
@@ -111,7 +111,7 @@ def _check_versions_do_not_overlap(entries: Iterable[Expectation]) -> None:
                     f"{earlier.where} holds for some of the same versions; give the older one an "
                     "until, or remove one of the two"
                 )
-        by_cell[entry.cell].append(entry)
+        by_cell[entry.key].append(entry)
 
 
 def filter_by_version(
@@ -126,7 +126,7 @@ def filter_by_version(
         Version(version)
     except InvalidVersion:
         raise UserError(f"'{version}' is not a version; expected one as in '2.9.2'") from None
-    return {entry.cell: entry for entry in entries if entry.includes_version(version)}
+    return {entry.key: entry for entry in entries if entry.includes_version(version)}
 
 
 def list_stale_expectations(
@@ -142,11 +142,11 @@ def list_stale_expectations(
     reasons = {}
     for entry in entries:
         name = f"{entry.id} ({entry.scope}, {entry.variant})"
-        if entry.cell not in probed:
+        if entry.key not in probed:
             if Version(entry.since) > Version(version):
                 continue
             reasons[entry] = f"{name}: never matched: no probe checks this detail in this scope"
-        elif entry.cell not in current:
+        elif entry.key not in current:
             until = f"until {entry.until}" if entry.until else "on"
             reasons[entry] = (
                 f"{name}: stated from {entry.since} {until}, and no entry covers {version}"

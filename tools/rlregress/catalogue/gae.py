@@ -37,20 +37,20 @@ def _compute_advantages(inputs: Inputs, **changed: Any) -> np.ndarray:
     return gae.compute_advantages(**(arguments | changed))
 
 
-def _merge_terminated_and_truncated(inputs: Inputs) -> np.ndarray:
+def _compute_end_flags(inputs: Inputs) -> np.ndarray:
     return np.maximum(inputs["terminated"], inputs["truncated"])
 
 
-def _take_next_values_within_segment(inputs: Inputs) -> np.ndarray:
+def _get_next_stored_values(inputs: Inputs) -> np.ndarray:
     """Return per step the value of the observation stored next; after an end, that of the reset."""
     return np.append(np.asarray(inputs["values"])[1:], np.asarray(inputs["next_values"])[-1])
 
 
-def _replace_values_at_truncation(inputs: Inputs, values: np.ndarray) -> np.ndarray:
+def _replace_truncated_next_values(inputs: Inputs, values: np.ndarray) -> np.ndarray:
     return np.where(np.asarray(inputs["truncated"]) > 0, values, inputs["next_values"])
 
 
-def _make_rewards_without_truncated_error(inputs: Inputs) -> np.ndarray:
+def _make_rewards_cancelling_truncated_errors(inputs: Inputs) -> np.ndarray:
     """Return the rewards, changed at truncated steps such that the TD error is 0 there."""
     delta_zero = np.asarray(inputs["values"]) - inputs["discount"] * np.asarray(
         inputs["next_values"]
@@ -58,7 +58,7 @@ def _make_rewards_without_truncated_error(inputs: Inputs) -> np.ndarray:
     return np.where(np.asarray(inputs["truncated"]) > 0, delta_zero, inputs["rewards"])
 
 
-def _mask_last_bootstrap(inputs: Inputs) -> np.ndarray:
+def _make_bootstrap_mask_without_last(inputs: Inputs) -> np.ndarray:
     bootstraps = 1.0 - np.asarray(inputs["terminated"])
     bootstraps[-1] = 0.0
     return bootstraps
@@ -76,7 +76,7 @@ _AT_ENDS: Mapping[str, tuple[str, Formula]] = {
     ),
     "truncation_is_terminal": (
         "a truncation counts as a termination",
-        lambda i: _compute_advantages(i, bootstraps=1.0 - _merge_terminated_and_truncated(i)),
+        lambda i: _compute_advantages(i, bootstraps=1.0 - _compute_end_flags(i)),
     ),
     "bootstrap_everything": (
         "terminations are bootstrapped too",
@@ -92,29 +92,31 @@ _AT_ENDS: Mapping[str, tuple[str, Formula]] = {
     ),
     "current_value_at_truncation": (
         "V of the current observation at truncations",
-        lambda i: _compute_advantages(i, next_values=_replace_values_at_truncation(i, i["values"])),
+        lambda i: _compute_advantages(
+            i, next_values=_replace_truncated_next_values(i, i["values"])
+        ),
     ),
     "reset_value_at_truncation": (
         "V of the reset observation at truncations",
         lambda i: _compute_advantages(
-            i, next_values=_replace_values_at_truncation(i, _take_next_values_within_segment(i))
+            i, next_values=_replace_truncated_next_values(i, _get_next_stored_values(i))
         ),
     ),
     "truncation_ignored": (
         "a truncation is no end: V of the reset observation, and the chain runs on",
         lambda i: _compute_advantages(
             i,
-            next_values=_replace_values_at_truncation(i, _take_next_values_within_segment(i)),
+            next_values=_replace_truncated_next_values(i, _get_next_stored_values(i)),
             continues=1.0 - np.asarray(i["terminated"]),
         ),
     ),
     "truncated_step_dropped": (
         "delta is 0 at truncations",
-        lambda i: _compute_advantages(i, rewards=_make_rewards_without_truncated_error(i)),
+        lambda i: _compute_advantages(i, rewards=_make_rewards_cancelling_truncated_errors(i)),
     ),
     "end_not_bootstrapped": (
         "the last step of the segment counts as terminal",
-        lambda i: _compute_advantages(i, bootstraps=_mask_last_bootstrap(i)),
+        lambda i: _compute_advantages(i, bootstraps=_make_bootstrap_mask_without_last(i)),
     ),
     "lambda_one": ("lambda is ignored: 1", lambda i: _compute_advantages(i, trace=1.0)),
     "lambda_zero": ("lambda is ignored: 0", lambda i: _compute_advantages(i, trace=0.0)),
@@ -127,7 +129,7 @@ _AT_ENDS: Mapping[str, tuple[str, Formula]] = {
         lambda i: _compute_advantages(
             i,
             rewards=i["rewards"] + i["discount"] * i["truncated"] * i["values"],
-            next_values=_replace_values_at_truncation(i, _take_next_values_within_segment(i)),
+            next_values=_replace_truncated_next_values(i, _get_next_stored_values(i)),
             continues=1.0 - np.asarray(i["terminated"]),
         ),
     ),
@@ -181,15 +183,14 @@ DETAILS: tuple[Detail, ...] = (
             "truncation_is_terminal": (
                 "advantage plus value, truncations counted as terminations",
                 lambda i: (
-                    _compute_advantages(i, bootstraps=1.0 - _merge_terminated_and_truncated(i))
-                    + i["values"]
+                    _compute_advantages(i, bootstraps=1.0 - _compute_end_flags(i)) + i["values"]
                 ),
             ),
             "current_value_at_truncation": (
                 "advantage plus value, V of the current observation at truncations",
                 lambda i: (
                     _compute_advantages(
-                        i, next_values=_replace_values_at_truncation(i, i["values"])
+                        i, next_values=_replace_truncated_next_values(i, i["values"])
                     )
                     + i["values"]
                 ),

@@ -98,7 +98,7 @@ class _Corrections:
     value: str
 
 
-def _read_printed_rows() -> Sequence[Mapping[str, str]]:
+def _read_thesis_table_rows() -> Sequence[Mapping[str, str]]:
     path = suite.locate_baselines() / "paper" / "thesis_hyperparameters.csv"
     rows: Sequence[Mapping[str, str]] = datafiles.read_data_file_cached(path, tuple[_Row, ...])
     return rows
@@ -107,7 +107,7 @@ def _read_printed_rows() -> Sequence[Mapping[str, str]]:
 def list_hyperparameters_of_thesis(algorithm: str) -> frozenset[str]:
     """Return the hyperparameters that the thesis's tables list; UserError: damaged file."""
     return frozenset(
-        row["hyperparameter"] for row in _read_printed_rows() if row["algorithm"] == algorithm
+        row["hyperparameter"] for row in _read_thesis_table_rows() if row["algorithm"] == algorithm
     )
 
 
@@ -118,7 +118,7 @@ def list_printed_names(framework: str) -> Iterator[PrintedName]:
         UserError: one of the two files is missing or damaged, or a table lacks rows.
     """
     path = suite.locate_baselines() / "paper" / "thesis_hyperparameters.csv"
-    rows = _read_printed_rows()
+    rows = _read_thesis_table_rows()
     corrections: _Corrections = datafiles.read_data_file(path.with_suffix(".toml"), _Corrections)
     wrong = {(entry.algorithm, entry.row, entry.framework): entry for entry in corrections.wrong}
     for algorithm, printed_rows in _ROWS.items():
@@ -132,7 +132,7 @@ def list_printed_names(framework: str) -> Iterator[PrintedName]:
         printed = row.get(framework)
         if printed is None or "*" in printed:  # a footnote in place of a name
             continue
-        if printed == NONE and _is_printed_in_another_row(rows, number, framework):
+        if printed == NONE and _does_another_row_name_hyperparameter(rows, number, framework):
             continue
         correction = wrong.get((row["algorithm"], row["row"], framework))
         yield PrintedName(
@@ -147,13 +147,13 @@ def list_printed_names(framework: str) -> Iterator[PrintedName]:
         )
 
 
-def _is_printed_in_another_row(
-    rows: Sequence[Mapping[str, str]], number: int, framework: str
+def _does_another_row_name_hyperparameter(
+    rows: Sequence[Mapping[str, str]], row_number: int, framework: str
 ) -> bool:
     """Return whether another row prints a name of the framework for the same hyperparameter."""
-    requested = (rows[number]["algorithm"], rows[number]["hyperparameter"])
+    requested = (rows[row_number]["algorithm"], rows[row_number]["hyperparameter"])
     return any(
         (row["algorithm"], row["hyperparameter"]) == requested and row[framework] != NONE
-        for number_, row in enumerate(rows)
-        if number_ != number
+        for other_number, row in enumerate(rows)
+        if other_number != row_number
     )

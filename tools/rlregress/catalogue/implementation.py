@@ -204,7 +204,7 @@ class Implementation:
         __tracebackhide__ = True
         if judgement.detail != self.detail.id:
             raise UserError(
-                f"{self.detail.id}: the answer is that of {judgement.detail}; "
+                f"{self.detail.id}: the judgement is about {judgement.detail}; "
                 "pass one of this detail"
             )
         documented = self._require_expectation(judgement)
@@ -274,8 +274,8 @@ class Implementation:
 
     def _list_variants_with_first_versions(self) -> list[tuple[str, str]]:
         """Return every documented variant, at any version, with its first version."""
-        cell = (self.detail.id, self.scope)
-        return [(e.variant, e.since) for e in load_all_expectations(self.adapter) if e.cell == cell]
+        key = (self.detail.id, self.scope)
+        return [(e.variant, e.since) for e in load_all_expectations(self.adapter) if e.key == key]
 
     def _format_report(self, judgement: Judgement, documented: Expectation) -> str:
         return format_deviation_report(

@@ -177,13 +177,13 @@ def _make_alternating_observations(inputs: Inputs) -> np.ndarray:
 
 
 def _make_large_offset_detail() -> Detail:
-    def make_flags_formula(compute_statistics: Running) -> Formula:
-        def compute_flags_of_late_values(inputs: Inputs) -> np.ndarray:
+    def make_size_flags_formula(compute_statistics: Running) -> Formula:
+        def flag_too_large_and_too_small(inputs: Inputs) -> np.ndarray:
             x = _make_alternating_observations(inputs)
             late = np.abs(formulas.standardise_by_statistics(x, compute_statistics(x))[-50:])
             return np.array([0.0, float(np.max(late) > 3.0), float(np.max(late) < 0.5)])
 
-        return compute_flags_of_late_values
+        return flag_too_large_and_too_small
 
     return make_detail(
         "normalisation.observation.large_offset",
@@ -199,11 +199,11 @@ def _make_large_offset_detail() -> Detail:
         {
             "standardised": (
                 "yes",
-                make_flags_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
+                make_size_flags_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
             ),
             "shrunk_by_prior": (
                 "finite but too small: the prior of mean 0 widens the variance at first",
-                make_flags_formula(formulas.compute_cumulative_statistics),
+                make_size_flags_formula(formulas.compute_cumulative_statistics),
             ),
             "blown_up": ("finite but far too large", lambda i: np.array([0.0, 1.0, 0.0])),
             "not_a_number": (
@@ -217,9 +217,9 @@ def _make_large_offset_detail() -> Detail:
 
 def _make_shared_statistics_detail() -> Detail:
     def make_formula_of_both_environments(
-        compute_given_observations: Callable[[np.ndarray], np.ndarray],
+        standardise_observations: Callable[[np.ndarray], np.ndarray],
     ) -> Formula:
-        return lambda i: compute_given_observations(np.stack([i["first"], i["second"]]))
+        return lambda i: standardise_observations(np.stack([i["first"], i["second"]]))
 
     def standardise_separately(observations: np.ndarray) -> np.ndarray:
         return np.concatenate([_standardise_by_statistics(row)[1:] for row in observations])

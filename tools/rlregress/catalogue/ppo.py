@@ -135,7 +135,7 @@ def _make_advantage_normalisation_details() -> list[Detail]:
 def _make_initialisation_detail() -> Detail:
     root2 = float(np.sqrt(2.0))
 
-    def make_gains_formula(policy_gains: list[float], value_gains: list[float]) -> Formula:
+    def make_orthogonal_formula(policy_gains: list[float], value_gains: list[float]) -> Formula:
         return lambda i: loops.compute_statistics_of_orthogonal_networks(
             np.array(policy_gains + value_gains)
         )
@@ -158,15 +158,15 @@ def _make_initialisation_detail() -> Detail:
         {
             "policy_0.01_value_1": (
                 "orthogonal: hidden sqrt 2, policy last 0.01, value last 1",
-                make_gains_formula([root2, root2, 0.01], [root2, root2, 1.0]),
+                make_orthogonal_formula([root2, root2, 0.01], [root2, root2, 1.0]),
             ),
             "policy_1_value_0.01": (
                 "orthogonal: hidden sqrt 2, policy last 1, value last 0.01 (Box 1 as printed)",
-                make_gains_formula([root2, root2, 1.0], [root2, root2, 0.01]),
+                make_orthogonal_formula([root2, root2, 1.0], [root2, root2, 0.01]),
             ),
             "all_policy_1_all_value_0.01": (
                 "orthogonal: every policy layer 1, every value layer 0.01",
-                make_gains_formula([1.0] * 3, [0.01] * 3),
+                make_orthogonal_formula([1.0] * 3, [0.01] * 3),
             ),
             "torch_default": (
                 "no layer orthogonal: uniform up to 1 / sqrt(inputs), biases too (PyTorch's own)",
@@ -174,9 +174,9 @@ def _make_initialisation_detail() -> Detail:
             ),
             "all_sqrt2": (
                 "orthogonal: sqrt 2 everywhere",
-                make_gains_formula([root2] * 3, [root2] * 3),
+                make_orthogonal_formula([root2] * 3, [root2] * 3),
             ),
-            "all_1": ("orthogonal: 1 everywhere", make_gains_formula([1.0] * 3, [1.0] * 3)),
+            "all_1": ("orthogonal: 1 everywhere", make_orthogonal_formula([1.0] * 3, [1.0] * 3)),
         },
         consequence="""First actions are nearly the mean or spread out, and first values nearly zero
         or not: early learning differs.""",

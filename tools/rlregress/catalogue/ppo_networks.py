@@ -167,7 +167,7 @@ def _compute_mean_of_bounded_gaussian(inputs: Inputs, bound: object) -> np.ndarr
 
 
 def _make_loss_details() -> list[Detail]:
-    def make_clipped_loss_formula(clip_range_name: str) -> Formula:
+    def make_clipped_ratio_formula(clip_range_name: str) -> Formula:
         def compute_clipped_value_loss_ratio(inputs: Inputs) -> float:
             clipped = inputs["old_value"] + inputs[clip_range_name]
             return float(((inputs["return"] - clipped) / (inputs["return"] - inputs["value"])) ** 2)
@@ -192,10 +192,10 @@ def _make_loss_details() -> list[Detail]:
                 "return": 10.0,
             },
             {
-                "own": ("a parameter of its own", make_clipped_loss_formula("value_clip_range")),
+                "own": ("a parameter of its own", make_clipped_ratio_formula("value_clip_range")),
                 "policy": (
                     "the policy's clip range",
-                    make_clipped_loss_formula("policy_clip_range"),
+                    make_clipped_ratio_formula("policy_clip_range"),
                 ),
                 "none": ("not clipped", make_constant_formula(1.0)),
             },

@@ -19,12 +19,12 @@ def make_value_loss_details() -> list[Detail]:
             samples=samples,
         )
 
-    def make_ratios_formula(distance: str) -> Formula:
-        def compute_loss_ratios(inputs: Inputs) -> np.ndarray:
+    def make_losses_over_first(distance: str) -> Formula:
+        def divide_losses_by_first(inputs: Inputs) -> np.ndarray:
             loss = critics.DISTANCES[distance](np.asarray(inputs["errors"]))
             return loss[1:] / loss[0]
 
-        return compute_loss_ratios
+        return divide_losses_by_first
 
     def make_clip_ratios_formula(clipping: str) -> Formula:
         def compute_clipped_loss_ratios(inputs: Inputs) -> np.ndarray:
@@ -112,12 +112,12 @@ def make_value_loss_details() -> list[Detail]:
             ("thesis, equation 10",),
             {"errors": [0.5, 2.0, 4.0], "return": 1.0, "batch_size": 8},
             {
-                "squared": ("squared error", make_ratios_formula("squared")),
+                "squared": ("squared error", make_losses_over_first("squared")),
                 "smooth_l1": (
                     "Huber's distance with threshold 1",
-                    make_ratios_formula("smooth_l1"),
+                    make_losses_over_first("smooth_l1"),
                 ),
-                "absolute": ("absolute error", make_ratios_formula("absolute")),
+                "absolute": ("absolute error", make_losses_over_first("absolute")),
             },
             consequence="""Large value errors pull linearly instead of quadratically: returns of
             large scale are learned more slowly.""",

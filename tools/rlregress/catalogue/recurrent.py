@@ -10,22 +10,22 @@ _SOURCES = ("documentation of each framework", "The 32 details of PPO, LSTM 1 to
 _MEMORY = """Policy and value network have recurrent layers, two each where there may be two. """
 
 
-def _make_formula_of_covered_steps(
-    policy: bool = False, value: bool = False, statistics: bool = False
+def _make_padding_formula(
+    in_policy_loss: bool = False, in_value_loss: bool = False, in_statistics: bool = False
 ) -> Formula:
-    """Return a formula: the steps that each mean is over; a true argument counts padding, too."""
+    """Return a formula: the steps that each mean is over; true arguments count padding, too."""
 
-    def count_covered_steps(inputs: Inputs) -> list[float]:
+    def count_steps_in_means(inputs: Inputs) -> list[float]:
         # three sequences: one is whole, the other has an end in it
         rows = {False: 2 * int(inputs["rollout"]), True: 3 * int(inputs["rollout"])}
-        advantages = np.zeros(rows[statistics])
+        advantages = np.zeros(rows[in_statistics])
         advantages[0] = inputs["advantage"]
         scaled = (advantages - advantages.mean()) / advantages.std(ddof=1)
         weighted_sum = scaled[: rows[False]].sum() + (inputs["ratio"] - 1.0) * scaled[0]
-        means = [float(rows[is_counted]) for is_counted in (policy, value, False)]
-        return [*means, float(rows[False] * weighted_sum / rows[policy])]
+        means = [float(rows[is_counted]) for is_counted in (in_policy_loss, in_value_loss, False)]
+        return [*means, float(rows[False] * weighted_sum / rows[in_policy_loss])]
 
-    return count_covered_steps
+    return count_steps_in_means
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -156,19 +156,19 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episode": 3, "rollout": 8, "advantage": 24.0, "ratio": 1.1},
         {
-            "left_out": ("they do not", _make_formula_of_covered_steps()),
-            "counted": ("they do", _make_formula_of_covered_steps(True, True, True)),
+            "left_out": ("they do not", _make_padding_formula()),
+            "counted": ("they do", _make_padding_formula(True, True, True)),
             "counted_by_policy": (
                 "that of the policy alone",
-                _make_formula_of_covered_steps(policy=True),
+                _make_padding_formula(in_policy_loss=True),
             ),
             "counted_by_critic": (
                 "that of the value alone",
-                _make_formula_of_covered_steps(value=True),
+                _make_padding_formula(in_value_loss=True),
             ),
             "counted_in_statistics": (
                 "the scale of advantages",
-                _make_formula_of_covered_steps(statistics=True),
+                _make_padding_formula(in_statistics=True),
             ),
         },
         # means of float32 numbers that cancel

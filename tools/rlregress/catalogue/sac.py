@@ -27,17 +27,17 @@ def _compute_soft_value(inputs: Inputs) -> float:
 
 
 def _make_target_bootstrap_detail() -> Detail:
-    def make_masked_target_formula(mask: str) -> Formula:
-        return lambda i: critics.compute_masked_target(i, _compute_soft_value(i), mask)
+    def make_masked_targets_formula(mask: str) -> Formula:
+        return lambda i: critics.compute_masked_targets(i, _compute_soft_value(i), mask)
 
     variants = {
-        name: (meaning, make_masked_target_formula(mask))
+        name: (meaning, make_masked_targets_formula(mask))
         for name, (meaning, mask) in critics.BOOTSTRAP_MASKS.items()
     }
     variants["entropy_not_masked"] = (
         "a termination stops the value but not the entropy term",
         lambda i: (
-            critics.compute_masked_target(i, i["target_q"], "terminated")
+            critics.compute_masked_targets(i, i["target_q"], "terminated")
             - i["discount"] * i["temperature"] * i["log_prob"]
         ),
     )

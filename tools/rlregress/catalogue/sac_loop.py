@@ -13,10 +13,10 @@ _MODEL = "Haarnoja et al. 2019, appendix D"
 
 
 def _make_temperature_rate_detail() -> Detail:
-    def make_rate_formula(expected_rate: str | float, remaining: float = 1.0) -> Formula:
+    def make_rate_formula(rate: str | float, remaining_share: float = 1.0) -> Formula:
         return lambda i: [
-            np.log10(i[expected_rate] if isinstance(expected_rate, str) else expected_rate),
-            remaining,
+            np.log10(i[rate] if isinstance(rate, str) else rate),
+            remaining_share,
             1.0,
             1.0,
         ]
@@ -156,12 +156,12 @@ def _make_reward_scaling_detail() -> Detail:
 
 def _make_target_interval_detail() -> Detail:
     def make_target_changes_formula(offset: int = 0, interval: int | None = None) -> Formula:
-        def compute_target_changes(inputs: Inputs) -> np.ndarray:
+        def mark_target_changes(inputs: Inputs) -> np.ndarray:
             return loops.mark_multiples_of_interval(
                 int(inputs["updates"]), interval or int(inputs["interval"]), offset
             )
 
-        return compute_target_changes
+        return mark_target_changes
 
     return make_detail(
         "sac.target_update.interval",

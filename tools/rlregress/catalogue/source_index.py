@@ -59,13 +59,13 @@ def load_source_index(folder: Path) -> tuple[Item, ...]:
 
 
 def list_unanswered_details(
-    items: Iterable[Item], answered: Collection[str], beginnings: tuple[str, ...]
+    items: Iterable[Item], answered: Collection[str], id_prefixes: tuple[str, ...]
 ) -> list[str]:
-    """List ``item: detail`` for each detail without a result; ``beginnings`` of ids limit items."""
+    """List ``item: detail`` for each detail without a result; ``id_prefixes`` select items."""
     return [
         f"{item.id}: {detail}"
         for item in items
-        if item.id.startswith(beginnings)
+        if item.id.startswith(id_prefixes)
         for detail in item.details
         if detail not in answered
     ]

@@ -73,8 +73,8 @@ def _make_target_noise_law_detail() -> Detail:
 
 
 def _make_target_bootstrap_detail() -> Detail:
-    def make_masked_target_formula(mask: str) -> Formula:
-        return lambda i: critics.compute_masked_target(i, i["target_q"], mask)
+    def make_masked_targets_formula(mask: str) -> Formula:
+        return lambda i: critics.compute_masked_targets(i, i["target_q"], mask)
 
     return make_detail(
         "td3.target.bootstrap",
@@ -83,7 +83,7 @@ def _make_target_bootstrap_detail() -> Detail:
         ("thesis, equation 19", "thesis, section 5.2, Truncation", "Pardo et al. 2018"),
         critics.BOOTSTRAP_INPUTS,
         {
-            name: (meaning, make_masked_target_formula(mask))
+            name: (meaning, make_masked_targets_formula(mask))
             for name, (meaning, mask) in critics.BOOTSTRAP_MASKS.items()
         },
         consequence="""Values near a time limit are wrong by everything that would have followed:

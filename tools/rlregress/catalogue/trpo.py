@@ -17,7 +17,7 @@ def _make_damped_divergence_formula(damping: float) -> Formula:
     return lambda i: trpo.compute_divergence_share_of_damped_step(damping)
 
 
-def _compute_slope_of_natural_gradient(inputs: Inputs) -> float:
+def _divide_log_std_by_mean_in_natural_gradient(inputs: Inputs) -> float:
     mean, log_std = np.linalg.solve(
         trpo.compute_gaussian_fisher_information(),
         trpo.compute_gaussian_log_prob_gradient(float(inputs["action"])),
@@ -25,7 +25,7 @@ def _compute_slope_of_natural_gradient(inputs: Inputs) -> float:
     return float(log_std / mean)
 
 
-def _compute_slope_of_plain_gradient(inputs: Inputs) -> float:
+def _divide_log_std_by_mean_in_gradient(inputs: Inputs) -> float:
     mean, log_std = trpo.compute_gaussian_log_prob_gradient(float(inputs["action"]))
     return float(log_std / mean)
 
@@ -151,9 +151,9 @@ DETAILS: tuple[Detail, ...] = (
         {
             "natural": (
                 "yes: the inverse Fisher matrix times the gradient",
-                _compute_slope_of_natural_gradient,
+                _divide_log_std_by_mean_in_natural_gradient,
             ),
-            "gradient": ("no: the gradient itself", _compute_slope_of_plain_gradient),
+            "gradient": ("no: the gradient itself", _divide_log_std_by_mean_in_gradient),
         },
         tolerance=1e-3,
         consequence="""Along the plain gradient the same bound allows less improvement, and depends

@@ -144,7 +144,7 @@ def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
         implementation.assert_documented(answer, half=0.0, none=0.0)
     implementation = ours()
     answer = replace(_errors_of_2_and_3(implementation), detail="td3.critic_loss.scale")
-    with pytest.raises(UserError, match="the answer is that of td3.critic_loss.scale"):
+    with pytest.raises(UserError, match="the judgement is about td3.critic_loss.scale"):
         implementation.assert_documented(answer, half=6.5, none=13.0)
 
 

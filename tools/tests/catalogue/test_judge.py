@@ -121,7 +121,7 @@ def test_the_recorded_lines_are_an_entry_that_loads(tmp_path) -> None:
     path = tmp_path / "any.toml"
     path.write_text(format_expectation_entry("sac.critic_loss.scale", "library", "none", "2.9.2"))
     (entry,) = load_expectations(path)
-    assert (entry.cell, entry.variant) == (("sac.critic_loss.scale", "library"), "none")
+    assert (entry.key, entry.variant) == (("sac.critic_loss.scale", "library"), "none")
 
 
 def test_an_observation_without_a_variant_is_reported_with_the_nearest_ones() -> None:
@@ -159,7 +159,7 @@ def write(tmp_path):
 def test_an_entry_keeps_its_fields_and_its_line(write):
     """A fault beside it is not read as one."""
     (entry,) = write(_table(note="seen"))
-    assert entry.cell == CELL
+    assert entry.key == CELL
     assert (entry.variant, entry.since, entry.until, entry.note) == ("half", "0.6.0", None, "seen")
     assert entry.where.endswith("[[detail]] at line 2")
     assert write() == ()
