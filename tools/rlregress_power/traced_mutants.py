@@ -17,7 +17,7 @@ from rlregress import progress, source
 from rlregress.frameworks.base import Adapter
 from rlregress.model.fault_results import Mutant, MutantResult
 from rlregress.model.recorded_traces import Trace
-from rlregress.model.upgrade_result import Calls
+from rlregress.model.upgrade_result import RepeatedCalls
 from rlregress.trace.recording_processes import make_current_runtime
 from rlregress.trace.trace_comparison import compare_traces
 from rlregress.upgrade.evidence import compared_trainings, direct_calls
@@ -32,7 +32,7 @@ _MISFIT = "Misfit"
 
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 #: calls the mutants of trainings directly; see ``direct_calls.compare_calls_of_mutants``.
-Call = Callable[[Sequence[Training]], Mapping[str, Calls]]
+Call = Callable[[Sequence[Training]], Mapping[str, RepeatedCalls]]
 
 
 def trace_with_mutants(

@@ -14,7 +14,7 @@ from rlregress.catalogue import registry
 from rlregress.catalogue.registry import Detail
 from rlregress.frameworks.base import Adapter
 from rlregress.model import explain
-from rlregress.model.bisect_result import ChangedAt, ChangedFunction
+from rlregress.model.bisect_result import ChangedFunction, SymptomChange
 from rlregress.model.code import WORDING, ChangedPiece, Hunk
 from rlregress.model.upgrade_result import (
     ChangedDetail,
@@ -39,11 +39,11 @@ _LINES = 24
 
 
 def explain_changing_step(
-    step: ChangedAt,
+    step: SymptomChange,
     symptom: Symptom,
     versions: tuple[Checked, Checked],
     adapters: Sequence[Adapter],
-) -> ChangedAt:
+) -> SymptomChange:
     """Add to a step the changed functions, the first difference, and changelog entries.
 
     Args:
@@ -84,8 +84,8 @@ def _format_differing_lines(hunk: Hunk) -> list[str]:
 
 
 def _explain_step_by_trace(
-    step: ChangedAt, symptom: Symptom, versions: tuple[Checked, Checked]
-) -> tuple[ChangedAt, list[ChangedPiece]]:
+    step: SymptomChange, symptom: Symptom, versions: tuple[Checked, Checked]
+) -> tuple[SymptomChange, list[ChangedPiece]]:
     """Return the first difference of traces, and the functions whose reversal removes it."""
     with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
         result = cascade.judge_upgrade(
@@ -218,7 +218,7 @@ def _select_defining_pieces(
 
 def _sort_nearest_first(
     functions: Iterable[ChangedPiece],
-    step: ChangedAt,
+    step: SymptomChange,
     symptom: Symptom,
     adapters: Sequence[Adapter],
 ) -> list[ChangedPiece]:
@@ -244,7 +244,7 @@ def _sort_nearest_first(
     return sorted(functions, key=measure_distance)
 
 
-def _find_known_changes(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Change]:
+def _find_known_changes(step: SymptomChange, adapters: Sequence[Adapter]) -> list[Change]:
     """Return changes between the two releases of a step that the suite knows."""
     changes = [
         change
@@ -257,7 +257,7 @@ def _find_known_changes(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Ch
 
 
 def _list_changelog_entries(
-    step: ChangedAt,
+    step: SymptomChange,
     symptom: Symptom,
     functions: Sequence[ChangedPiece],
     adapters: Sequence[Adapter],
@@ -273,7 +273,7 @@ def _list_changelog_entries(
     return [text for _, text in sorted(entries, key=lambda row: row[0])]
 
 
-def _is_release_within_step(step: ChangedAt, release: str) -> bool:
+def _is_release_within_step(step: SymptomChange, release: str) -> bool:
     try:
         low, high = sorted((Version(step.old), Version(step.new)))
         return low < Version(release) <= high

@@ -20,7 +20,7 @@ from rlregress.bisect.symptoms import NOT_THERE, Checked, Symptom, Value
 from rlregress.bisect.versions import Pins
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
-from rlregress.model.bisect_result import BisectResult, ChangedAt
+from rlregress.model.bisect_result import BisectResult, SymptomChange
 from rlregress.upgrade.versions import (
     cached_folders,
     installed,
@@ -389,7 +389,7 @@ def search_changing_release(
 
         needed = bisection.find_smallest_differing_set(differing, check_with_new_packages)
         pins = {**old, **{name: new[name] for name in needed}}
-        steps: list[ChangedAt] = []
+        steps: list[SymptomChange] = []
         count = 0
         for package in needed:
             dates = versions.map_releases_to_dates(package)
@@ -426,7 +426,7 @@ def _list_differing_packages(
     return differing
 
 
-def _add_dates(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
+def _add_dates(change: SymptomChange, dates: Mapping[str, str]) -> SymptomChange:
     """Add to a step its release date, and whether OLD is the newer release."""
     back = Version(change.new) < Version(change.old)
     return replace(change, date=dates.get(change.old if back else change.new, ""), back=back)
@@ -630,14 +630,14 @@ def _explain_found_step(
     step: Step,
     names: Sequence[str] = (),
     package: str = "",
-) -> ChangedAt:
+) -> SymptomChange:
     names = names or [candidate.text for candidate in candidates]
     old, new = candidates[step.old], candidates[step.new]
     between = [names[number] for number in step.between]
     if old.text in search.skipped:
         # it could not be checked, and was taken as old: it may have changed here
         between.insert(0, names[step.old])
-    change = ChangedAt(
+    change = SymptomChange(
         package=package,
         old=names[step.old],
         new=names[step.new],

@@ -211,14 +211,14 @@ def suggest_recording_of_cell(cell: Cell) -> str:
     )
 
 
-def _write_null_as_text_none(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+def _replace_null_by_text_none(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return hyperparameters with the text ``none`` for None, because TOML has no null."""
     return {name: "none" if value is None else value for name, value in hyperparameters.items()}
 
 
 def check_same_hyperparameters(stored: Baseline, current: Mapping[str, Any]) -> None:
     """Raise UserError if the runs were recorded with other hyperparameters."""
-    expected = _write_null_as_text_none(current)
+    expected = _replace_null_by_text_none(current)
     differing = sorted(
         f"{name} ({stored.hyperparameters.get(name)}, now {expected.get(name)})"
         for name in set(expected) | set(stored.hyperparameters)
@@ -270,7 +270,7 @@ def _list_differences_from_job(stored: Baseline, job: Job) -> list[str]:
         == _select_framework_sources(job.sources),
         "another protocol": stored.protocol == job.protocol,
         "other hyperparameters": stored.hyperparameters
-        == _write_null_as_text_none(job.hyperparameters),
+        == _replace_null_by_text_none(job.hyperparameters),
         "another arithmetic": stored.arithmetic == job.arithmetic,
     }
     return [difference for difference, is_same in same.items() if not is_same]
@@ -383,7 +383,7 @@ def write_baseline(
     content = {
         "schema": run_record.SCHEMA,
         **common,
-        "hyperparameters": _write_null_as_text_none(common["hyperparameters"]),
+        "hyperparameters": _replace_null_by_text_none(common["hyperparameters"]),
         "platform": machines[0],
         "seeds": len(runs),
         "run": [_drop_empty_values(table) for table in tables],

@@ -267,7 +267,7 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
         for pattern in patterns:
             if not fnmatch.filter(stored, pattern):
                 suggestion = suggest_names(
-                    pattern, _filter_cells_by_framework(stored, installed) or stored
+                    pattern, _list_cell_ids_of_frameworks(stored, installed) or stored
                 )
                 raise UserError(f"no stored cell matches '{pattern}'; {suggestion}")
         ids = [id for id in stored if any(fnmatch.fnmatch(id, pattern) for pattern in patterns)]
@@ -280,7 +280,7 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
     ]
     if not cells:
         stored_names = (
-            ", ".join(_filter_cells_by_framework(stored, installed)) or "none of these frameworks"
+            ", ".join(_list_cell_ids_of_frameworks(stored, installed)) or "none of these frameworks"
         )
         origin = "default" if selection.cells == "default" else "stored"
         raise UserError(
@@ -292,7 +292,7 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
     return cells
 
 
-def _filter_cells_by_framework(
-    cells: Mapping[str, Cell], framework_names: Container[str]
+def _list_cell_ids_of_frameworks(
+    cells_by_id: Mapping[str, Cell], framework_names: Container[str]
 ) -> list[str]:
-    return [id for id, cell in cells.items() if cell.framework in framework_names]
+    return [id for id, cell in cells_by_id.items() if cell.framework in framework_names]

@@ -10,10 +10,10 @@ from rlregress.catalogue.implementation import list_implementations
 from rlregress.frameworks.base import Adapter
 
 
-def collect_variants_of_details(
+def collect_fingerprint(
     adapters: Sequence[Adapter], detail_ids: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """Probe ``detail_ids``, or else all details, on each framework; return found variants.
+    """Probe ``detail_ids``, or else all details, on each framework; return versions and variants.
 
     Returns:
         ``versions``: framework -> package -> version; ``details``: id -> framework -> scope ->

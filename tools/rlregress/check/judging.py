@@ -184,7 +184,7 @@ def build_band_samples(
     """
     return {
         cell.id: BandSample(
-            bands[cell], cell_returns, published.count_runs_below_ceiling(cell, table)
+            bands[cell], cell_returns, published.count_failed_published_runs(cell, table)
         )
         for cell, cell_returns in replace_failed_runs(returns, table).items()
     }
@@ -269,7 +269,7 @@ def estimate_session_seconds(session: Session, looks: Looks) -> float:
     )
 
 
-def count_awaited_runs(session: Session) -> dict[Cell, int]:
+def count_runs_for_next_look(session: Session) -> dict[Cell, int]:
     """Return the number of runs of each cell that its next look waits for; 0 if it is decided."""
     # every cell has its first look, even one that no data could reject
     awaited = dict.fromkeys(session.cells, session.looks.run_counts[0])

@@ -152,7 +152,7 @@ class NightlyRun:
         if places - set(range(len(self.machines))):
             raise ValueError(f"a run of machine {max(places)}, of {len(self.machines)} in all")
 
-    def list_reproduced_cells(self) -> set[str]:
+    def list_reproduced_cells_and_groups(self) -> set[str]:
         """Return the cells that replays reproduced, and groups whose cells were all reproduced."""
         cells = {name for name, replay in self.replays.items() if replay.state == REPRODUCED}
         judged_groups = {cell.group for cell in self.cells.values()}

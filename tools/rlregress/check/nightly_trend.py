@@ -171,7 +171,7 @@ def _build_histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
         for name, verdict in night.verdicts.items():
             owner = owners.get(get_cell_of_verdict_name(name), name.partition(" ")[0])
             histories.setdefault(name, _History(name, owner)).verdicts[number] = verdict
-        for name in night.list_reproduced_cells():
+        for name in night.list_reproduced_cells_and_groups():
             if name in night.replays:
                 histories.setdefault(name, _History(name, night.replays[name].framework))
             # earlier nights judged these by new runs

@@ -70,7 +70,7 @@ def find_published_band(cell: Cell, table: str) -> Band | None:
     return load_published_bands(table).get(key)
 
 
-def count_runs_below_ceiling(cell: Cell, table: str) -> tuple[int, int]:
+def count_failed_published_runs(cell: Cell, table: str) -> tuple[int, int]:
     """Return (runs known to have failed, all runs) of the published results of an environment.
 
     The ceiling is the highest published mean. A mean of five runs below it contains at least one

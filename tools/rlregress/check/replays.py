@@ -144,8 +144,8 @@ def digest_operations_in_process() -> dict[str, str]:
     return digests
 
 
-def _find_differing_operation(recorded_run: ReplayableRun, store: Store) -> str:
-    """Return the name of an operation that gives other results here than recorded; empty: none.
+def _explain_differing_arithmetic(recorded_run: ReplayableRun, store: Store) -> str:
+    """Explain why this machine cannot compute the recorded numbers; empty if it can.
 
     With another NumPy or torch the comparison is skipped; replays show their changes.
     """
@@ -183,7 +183,7 @@ def train_or_read_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
         "seed": recorded_run.job.seed,
         "moved": recorded_run.changes,
     }
-    if reason := _find_differing_operation(recorded_run, store):
+    if reason := _explain_differing_arithmetic(recorded_run, store):
         return Replay(**common, state=NOT_REPLAYED, reason=reason)
     record = worker_launch.do_run_unless_recorded(recorded_run.job, store)
     common["seconds"] = record["time"].get("cpu_seconds", 0.0)
@@ -249,7 +249,7 @@ def _describe_executed_share(line_counts: Mapping[str, tuple[int, int]]) -> str:
 def check_runs_can_be_replayed(
     runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: int
 ) -> None:
-    """Raise UserError unless runs can be replayed: pinned versions, same numbers on repetition.
+    """Train runs again; raise UserError unless they can be replayed. Write a missing canary file.
 
     Args:
         runs: runs of one cell, each with its record.

@@ -100,7 +100,7 @@ class Session:
             )
             job = self._jobs[cell][0]
             if self.judged:
-                self._choose_baseline_or_band(cell, job, session_budget.published)
+                self._set_baseline_or_band(cell, job, session_budget.published)
             per_step = baseline_runs.estimate_seconds_per_step(cell, baselines)
             self._seconds[cell] = per_step * job.protocol.total_steps
         if self.bands and seeds < MIN_BAND_RUNS:
@@ -123,7 +123,7 @@ class Session:
         }
         self.replays = {cell: run for cell, run in replayable.items() if run is not None}
 
-    def _choose_baseline_or_band(self, cell: Cell, job: Job, published_table: str) -> None:
+    def _set_baseline_or_band(self, cell: Cell, job: Job, published_table: str) -> None:
         """Choose a cell's stored runs, or a published band if these are too few, to judge it by."""
         stored = baseline_runs.find_baseline(cell, job.protocol)
         band = published.find_published_band(cell, published_table) if published_table else None

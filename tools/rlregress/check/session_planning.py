@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rlregress.check import baseline_runs, schedule
 from rlregress.check.candidates import build_candidate_gates
 from rlregress.check.cell_selection import Selection, describe_excluded_cells
-from rlregress.check.judging import count_awaited_runs
+from rlregress.check.judging import count_runs_for_next_look
 from rlregress.check.proposals import propose_gates
 from rlregress.check.session import Session
 from rlregress.errors import UserError
@@ -44,7 +44,7 @@ def plan_session(
             "calls a smaller drop regressed, however sure it is (docs/statistics.md, Floor)"
         )
     session = Session(selection, seeds, store, one_look=one_look, replay_seed=replay_seed)
-    awaited = count_awaited_runs(session)
+    awaited = count_runs_for_next_look(session)
     gates = build_candidate_gates(session) if session.stored else ()
     measured = session.list_measured_seconds()
     cells = tuple(_plan_cell(session, cell, awaited[cell]) for cell in session.cells)

@@ -32,8 +32,8 @@ def diff_two_texts(
     remaining, left_out = MAX_ROWS, 0
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     grouped = list(matcher.get_grouped_opcodes(CONTEXT))
-    for codes in sorted(grouped, key=lambda c: _find_best_rank(c, starts[1], rank_lines)):
-        rows = [row for _, *span in codes for row in _pair_differing_lines(old, new, starts, span)]
+    for codes in sorted(grouped, key=lambda c: _rank_opcode_group(c, starts[1], rank_lines)):
+        rows = [row for _, *span in codes for row in _pair_lines_of_span(old, new, starts, span)]
         groups += [tuple(rows[:remaining])] if remaining else []
         left_out += sum(not row.is_same for row in rows[remaining:])
         remaining = max(0, remaining - len(rows))
@@ -43,10 +43,10 @@ def diff_two_texts(
     return Hunk(title=title, groups=dedented, left_out=left_out)
 
 
-def _find_best_rank(
-    codes: Sequence[Sequence[object]], start: int, rank_lines: Callable[[int, int], int]
+def _rank_opcode_group(
+    opcodes: Sequence[Sequence[object]], start: int, rank_lines: Callable[[int, int], int]
 ) -> int:
-    differing = [code for code in codes if code[0] != "equal"]
+    differing = [code for code in opcodes if code[0] != "equal"]
     return min(rank_lines(start + int(str(c[3])), start + int(str(c[4]))) for c in differing)
 
 
@@ -55,7 +55,7 @@ def _dedent_line_pair(pair: LinePair, columns: int) -> LinePair:
     return LinePair(old=old, new=new)
 
 
-def _pair_differing_lines(
+def _pair_lines_of_span(
     old: Sequence[str], new: Sequence[str], starts: tuple[int, int], span: Sequence[int]
 ) -> list[LinePair]:
     old_begin, old_end, new_begin, new_end = span

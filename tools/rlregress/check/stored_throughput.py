@@ -43,7 +43,7 @@ _Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredThroughput:
     """The stored throughput of one algorithm of one framework, measured in several processes.
 
     Attributes:
@@ -64,7 +64,7 @@ class Stored:
 class _Benchmark:
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
-    extra_info: Stored
+    extra_info: StoredThroughput
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def locate_stored_throughput(framework: str) -> Path:
     return locate_throughput_folder() / f"{framework.partition('@')[0]}.json"
 
 
-def load_stored_throughput(framework: str) -> dict[str, Stored]:
+def load_stored_throughput(framework: str) -> dict[str, StoredThroughput]:
     """Return algorithm -> stored processes; empty if there is no file."""
     path = locate_stored_throughput(framework)
     if not path.exists():
@@ -98,7 +98,7 @@ def load_stored_throughput(framework: str) -> dict[str, Stored]:
     }
 
 
-def load_all_throughput() -> dict[tuple[str, str], Stored]:
+def load_all_throughput() -> dict[tuple[str, str], StoredThroughput]:
     """Return all stored throughput by framework and algorithm."""
     return {
         (path.stem, algorithm): stored
@@ -129,7 +129,7 @@ def collect_current_conditions(framework: str, algorithm: str) -> dict[str, Any]
     }
 
 
-def find_comparable_throughput(framework: str, algorithm: str) -> Stored | None:
+def find_comparable_throughput(framework: str, algorithm: str) -> StoredThroughput | None:
     """Return the stored processes that new ones can be compared with, or None.
 
     Raises:

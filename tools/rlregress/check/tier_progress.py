@@ -89,7 +89,7 @@ class TiersProgress:
         #: counted only when a training ends: it is slow
         self._trainings = 0, 0
 
-    def note_tests_to_run(self, tests: Iterable[str]) -> None:
+    def register_tests_to_run(self, tests: Iterable[str]) -> None:
         """Note the ids of all tests; later calls, by other processes, list the same tests."""
         if not self._all:
             tiers = [evidence.find_tier(test) for test in tests]

@@ -122,7 +122,7 @@ def probe_and_print_fingerprint(
         raise UserError(f"no installed framework has any of these details: {'; '.join(why)}")
     if not detail_ids:
         waiting.probe_all_with_progress(adapters)
-    fingerprint = installed_fingerprints.collect_variants_of_details(adapters, detail_ids)
+    fingerprint = installed_fingerprints.collect_fingerprint(adapters, detail_ids)
     differing = installed_fingerprints.list_details_not_as_documented(fingerprint)
     output.mark_exit_code_decided()
     if as_json:

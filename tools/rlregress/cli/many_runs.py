@@ -22,7 +22,7 @@ from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.errors import UserError
 from rlregress.files import resolve_real_path
 from rlregress.inside.run_record import check_folder_is_writable
-from rlregress.model.store_state import LEFT, Survey
+from rlregress.model.store_state import LEFT, StoreStatus
 from rlregress.report import cluster_text, harmless, next_steps
 from rlregress.training.store import SLURM, Store, open_store_of_option, rename_as_damaged
 
@@ -169,7 +169,7 @@ def _open_existing_store(folder_text: str) -> Store:
     return store
 
 
-def _survey_and_describe_store(manifest: str, store: str) -> tuple[Survey, list[str]]:
+def _survey_and_describe_store(manifest: str, store: str) -> tuple[StoreStatus, list[str]]:
     """Return the state of a store, and the lines that describe it."""
     folder = _open_existing_store(store)
     manifests = (

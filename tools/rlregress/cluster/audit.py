@@ -11,7 +11,7 @@ from typing import Any
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
 from rlregress.inside import machine, run_record
-from rlregress.model.store_state import Audit, MergeResult
+from rlregress.model.store_state import AuditResult, MergeResult
 from rlregress.training import recorded_runs
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Job
@@ -51,7 +51,7 @@ def _describe_deviation_from_budget(job: Job) -> str:
     return f"its protocol is {asdict(job.protocol)}, that of its budget {asdict(budget_protocol)}"
 
 
-def audit_store(store: Store, manifest: Manifest | None) -> Audit:
+def audit_store(store: Store, manifest: Manifest | None) -> AuditResult:
     """Check seal, key, place, protocol and versions of every record, and duplicates.
 
     Args:
@@ -93,7 +93,7 @@ def audit_store(store: Store, manifest: Manifest | None) -> Audit:
     if manifest is not None:
         # a damaged record counts as missing: its run must be done again
         missing = sum(run.name not in intact for run in manifest.iterate_runs())
-    return Audit(
+    return AuditResult(
         records=records, failed=failed, damaged=damaged, wrong=wrong, notes=notes, missing=missing
     )
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rlregress.cluster.manifest import NAME_LENGTH, Manifest, ManifestRun
-from rlregress.model.store_state import Attempt, Survey
+from rlregress.model.store_state import Attempt, StoreStatus
 from rlregress.training.lease import (
     BEAT_SECONDS,
     STALE_SECONDS,
@@ -35,7 +35,7 @@ def survey_store(
     manifests: Iterable[Manifest],
     gone: Mapping[str, Collection[int]] | None = None,
     queued: Collection[str] = (),
-) -> Survey:
+) -> StoreStatus:
     """Return the state of a store: numbers of runs by group and state, attempts, and damage.
 
     Args:
@@ -76,7 +76,7 @@ def survey_store(
     if unlisted:
         counts[UNLISTED] = unlisted
     read = sorted(contents.failed)[:_MAX_REASONS]
-    return Survey(
+    return StoreStatus(
         counts=counts,
         attempts=attempts,
         reasons=Counter(map(store.read_failure_reason, read)),

@@ -22,7 +22,7 @@ class ChangedFunction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangedAt:
+class SymptomChange:
     """The step at which a symptom changed: from one version to the next that can be checked.
 
     Attributes:
@@ -78,7 +78,7 @@ class BisectResult:
     symptom: str
     ends: tuple[str, str]
     values: tuple[str, str]
-    steps: tuple[ChangedAt, ...] = ()
+    steps: tuple[SymptomChange, ...] = ()
     together: tuple[str, ...] = ()
     candidates: int = 2
     checked: int = 2

@@ -143,12 +143,12 @@ class FrameworkOutcome:
         return self.verdict == INCONCLUSIVE and not (self.verdicts or self.throughput)
 
     @property
-    def has_other_numbers(self) -> bool:
+    def has_differing_replay(self) -> bool:
         """Return whether a replay has other numbers than its record."""
         return any(replay.state == DIFFERS for replay in self.replays.values())
 
     @property
-    def regressed_critics(self) -> tuple[str, ...]:
+    def critics_regressed_alone(self) -> tuple[str, ...]:
         """Return the critics that regressed if no return and nothing else regressed."""
         if any("critic" not in failure for failure in self.failures):
             return ()

@@ -213,18 +213,18 @@ def choose_title_of_unexecuted_entry(entry: Entry) -> str:
     return "Never executed" if entry.kind == FUNCTION else "Imported by nothing that ran"
 
 
-def combine_states_of_checks(states: Iterable[str], has_one_way: bool) -> str:
+def combine_states_of_checks(states: Iterable[str], has_one_way_branch: bool) -> str:
     """Return the state of a piece of code from the states of the checks that executed it.
 
     Args:
-        has_one_way: whether some of its branches were taken one way only.
+        has_one_way_branch: whether some of its branches were taken one way only.
     """
     states_found = set(states)
     for state in DIFFERENT:
         if state in states_found:
             return state
     if states_found & set(EXECUTED_SAME):
-        return ONE_WAY if has_one_way else SAME
+        return ONE_WAY if has_one_way_branch else SAME
     if IN_PART in states_found:
         return IN_PART
     return NOT_COMPARED if states_found else NEVER
@@ -446,7 +446,7 @@ def _list_titles_of_differences(entries: Sequence[Entry]) -> list[tuple[str, lis
              for why in (OLD_FILES, LOADED_ALIKE)}  # fmt: skip
     retyped = [entry for entry in entries if entry.reason.startswith(OTHER_TYPES)]
     writing = [entry for entry in entries if entry.reason.startswith(WRITES_OTHERWISE)]
-    named = _list_names_of_entries([*violated, *retyped, *writing])
+    named = _collect_headlines([*violated, *retyped, *writing])
     lost, alike = files[OLD_FILES], files[LOADED_ALIKE]
     rows = [
         ("Regressed", [entry.headline for entry in violated]),
@@ -488,7 +488,7 @@ def _list_uninstalled_packages_required_first(entries: Sequence[Entry]) -> list[
     return [*required, *_list_headlines_of_kinds(entries, (PACKAGE,), (DIFFERS,))]
 
 
-def _list_names_of_entries(entries: Iterable[Entry]) -> set[str]:
+def _collect_headlines(entries: Iterable[Entry]) -> set[str]:
     return {entry.headline for entry in entries}
 
 

@@ -230,7 +230,7 @@ def describe_uncompared_ending(comparison: Comparison) -> str:
     """Describe the last events, which are not compared because rounding alone may change them."""
     return (
         f"close in {comparison.compared} events; the last {comparison.not_compared} are not "
-        "compared, as by rounding alone the old version does something else there"
+        "compared, because rounding alone changes what the old version does there"
     )
 
 

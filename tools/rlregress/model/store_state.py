@@ -37,7 +37,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Survey:
+class StoreStatus:
     """The state of a store of runs: numbers of runs by state, and attempts in progress.
 
     Attributes:
@@ -69,7 +69,7 @@ class Survey:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit:
+class AuditResult:
     """The result of reading every record of a store.
 
     Attributes:

@@ -43,7 +43,7 @@ def format_numbers(numbers: tuple[float, ...]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ProbeAnswer:
     """The answer of one probe.
 
     Attributes:
@@ -79,8 +79,8 @@ class ChangedDetail:
 
     id: str
     scope: str
-    old: Answer
-    new: Answer
+    old: ProbeAnswer
+    new: ProbeAnswer
     question: str = ""
     consequence: str = ""
     meanings: tuple[str, str] = ("", "")
@@ -117,14 +117,14 @@ class ChangedDetail:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotProbed:
+class UnprobedDetail:
     """A detail that could not be probed.
 
     Attributes:
         label: label of the version without a result, or "old and new".
         why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR``, ``NO_PROBE`` or ``LATE``.
         text: the reason.
-        error_origin, place: of an error; see ``Answer``.
+        error_origin, place: of an error; see ``ProbeAnswer``.
     """
 
     id: str
@@ -137,7 +137,7 @@ class NotProbed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Details:
+class DetailResults:
     """Numbers of details that are the same, and details that changed or were not probed.
 
     Attributes:
@@ -147,8 +147,8 @@ class Details:
 
     same: int = 0
     changed: tuple[ChangedDetail, ...] = ()
-    not_probed: tuple[NotProbed, ...] = ()
-    absent: tuple[NotProbed, ...] = ()
+    not_probed: tuple[UnprobedDetail, ...] = ()
+    absent: tuple[UnprobedDetail, ...] = ()
 
     @property
     def probed_count(self) -> int:
@@ -179,7 +179,7 @@ class ChangedDefault:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class DetailGroup:
     """Changed details whose probes run the same changed functions: one culprit.
 
     Attributes:
@@ -192,10 +192,10 @@ class Finding:
 
 def group_details_by_functions(
     details: Iterable[ChangedDetail], changed: Sequence[ChangedPiece]
-) -> list[Finding]:
+) -> list[DetailGroup]:
     """Group changed details by the changed functions that their probes run."""
     groups: dict[tuple[ChangedPiece, ...], list[ChangedDetail]] = {}
-    alone: list[Finding] = []
+    alone: list[DetailGroup] = []
     for detail in details:
         below = tuple(
             f for f in changed if f.key in detail.called_functions and not f.runs_at_import
@@ -203,8 +203,8 @@ def group_details_by_functions(
         if below:
             groups.setdefault(below, []).append(detail)
         else:
-            alone.append(Finding(details=(detail,), functions=()))
-    shared = (Finding(details=tuple(group), functions=below) for below, group in groups.items())
+            alone.append(DetailGroup(details=(detail,), functions=()))
+    shared = (DetailGroup(details=tuple(group), functions=below) for below, group in groups.items())
     return [*shared, *alone]
 
 
@@ -358,7 +358,7 @@ class Branch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calls:
+class RepeatedCalls:
     """The result of repeating calls of a changed function with the old and the new code.
 
     Attributes:
@@ -421,7 +421,7 @@ class PieceExecution:
     starter: str = ""
     missed: str = ""
     share: float = 1.0
-    calls: Calls | None = None
+    calls: RepeatedCalls | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -509,7 +509,7 @@ class FrameworkResult:
     module: str
     versions: tuple[Mapping[str, str], Mapping[str, str]]
     entries: tuple[Entry, ...] = ()
-    details: Details = field(default_factory=Details)
+    details: DetailResults = field(default_factory=DetailResults)
     standing: Mapping[tuple[str, str], str] = field(default_factory=dict)
     documented: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     defaults: tuple[ChangedDefault, ...] = ()

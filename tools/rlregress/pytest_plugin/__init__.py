@@ -476,7 +476,7 @@ def _start_progress(config: pytest.Config, tests: Sequence[str]) -> None:
             lambda line: _write_progress_line(config, line), tiers.format_progress_line, stream
         )
         config.stash[_PROGRESS].enter_context(displayed)
-    config.stash[_TIERS].note_tests_to_run(tests)
+    config.stash[_TIERS].register_tests_to_run(tests)
 
 
 def _count_trainings(config: pytest.Config) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rlregress.model.bisect_result import SAME, BisectResult, ChangedAt
+from rlregress.model.bisect_result import SAME, BisectResult, SymptomChange
 from rlregress.report import words
 
 #: most functions that are printed
@@ -35,7 +35,7 @@ def format_bisect_report(result: BisectResult) -> list[str]:
     return [*text, describe_first_version_with_change(result)]
 
 
-def _describe_step_between_versions(step: ChangedAt) -> list[str]:
+def _describe_step_between_versions(step: SymptomChange) -> list[str]:
     date = f" ({step.date})" if step.date else ""
     text = [
         f"{_name_version_of_step(step, step.old)} -> {_name_version_of_step(step, step.new)}{date}"
@@ -68,7 +68,7 @@ def _describe_step_between_versions(step: ChangedAt) -> list[str]:
     return text
 
 
-def _name_version_of_step(step: ChangedAt, version: str) -> str:
+def _name_version_of_step(step: SymptomChange, version: str) -> str:
     return f"{step.package} {version}" if step.package else version
 
 

@@ -64,7 +64,7 @@ def describe_verdict(outcome: FrameworkOutcome) -> str:
     """Return the meaning of a framework's verdict, in words."""
     if outcome.has_no_verdicts:
         return UNJUDGED_BUDGET
-    if outcome.verdict == HOLDS and outcome.has_other_numbers:
+    if outcome.verdict == HOLDS and outcome.has_differing_replay:
         return OTHER_NUMBERS
     return MEANING[outcome.verdict]
 
@@ -85,7 +85,7 @@ def format_verdict_of_each_framework(result: CheckResult) -> list[str]:
                 *words.describe_files_not_loaded(outcome.not_loaded),
             )
         )
-        numbers = OTHER_NUMBERS if outcome.has_other_numbers else ""
+        numbers = OTHER_NUMBERS if outcome.has_differing_replay else ""
         holds = numbers if outcome.verdict == HOLDS else ""
         text = "; ".join(
             filter(None, (holds, lacking, missing, words.describe_algorithm_coverage(coverage)))

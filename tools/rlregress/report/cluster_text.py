@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from rlregress.model.store_state import STATES, Attempt, Audit, MergeResult, Survey
+from rlregress.model.store_state import STATES, Attempt, AuditResult, MergeResult, StoreStatus
 from rlregress.report import tables
 from rlregress.report.words import format_duration
 
@@ -16,7 +16,7 @@ _RUNNING = 5
 
 
 def format_store_status(
-    survey: Survey, slurm_tasks: Mapping[tuple[str, str], int], why_slurm_unknown: str
+    survey: StoreStatus, slurm_tasks: Mapping[tuple[str, str], int], why_slurm_unknown: str
 ) -> list[str]:
     """Return the lines of the status of a store.
 
@@ -62,7 +62,7 @@ def _format_counts_of_states(counts: Counter[str]) -> list[str]:
     return [*(str(counts[state] or "-") for state in STATES), str(counts.total())]
 
 
-def _format_time_left(survey: Survey, total: Counter[str]) -> list[str]:
+def _format_time_left(survey: StoreStatus, total: Counter[str]) -> list[str]:
     finished = total["done"] + total["failed"]
     if finished == total.total():
         return ["all runs are done"]
@@ -76,7 +76,7 @@ def _format_time_left(survey: Survey, total: Counter[str]) -> list[str]:
     return ["nothing is running: launch again to do the remaining runs"]
 
 
-def _describe_attempts(survey: Survey) -> list[str]:
+def _describe_attempts(survey: StoreStatus) -> list[str]:
     attempts_by_state: dict[str, list[Attempt]] = {
         state: [] for state in ("stuck", "stopped", "running")
     }
@@ -117,7 +117,7 @@ def _list_first_lines(lines: Sequence[str], max_lines: int = _LISTED) -> list[st
     return [*lines[:max_lines], *([f"  and {hidden} more"] if hidden > 0 else [])]
 
 
-def format_store_audit(result: Audit) -> list[str]:
+def format_store_audit(result: AuditResult) -> list[str]:
     """Return all problems with the records of a store, and notes about them."""
     wrong = [*result.damaged.values(), *result.wrong]
     lines = [f"wrong: {problem}" for problem in wrong] + [

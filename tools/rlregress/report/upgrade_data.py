@@ -17,8 +17,8 @@ from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Culprits,
     FrameworkResult,
-    NotProbed,
     ScriptResult,
+    UnprobedDetail,
     Upgrade,
     group_details_by_functions,
     select_details_of_culprits,
@@ -162,7 +162,7 @@ def _convert_framework_to_plain_data(result: Upgrade, framework: FrameworkResult
     }
 
 
-def _convert_unprobed_to_plain_data(detail: NotProbed) -> dict[str, Any]:
+def _convert_unprobed_to_plain_data(detail: UnprobedDetail) -> dict[str, Any]:
     # "whose" and "side" are what CI reads
     keys = {"error_origin": "whose", "label": "side"}
     return {keys.get(name, name): item for name, item in asdict(detail).items()}

@@ -178,7 +178,7 @@ def fault():
 def measured(monkeypatch, fault):
     """Store ten processes; in each new one the fault's quantity is at least a fifth worse."""
     conditions = stored_throughput.collect_current_conditions(fault.framework, fault.algorithm)
-    stored = stored_throughput.Stored(**conditions, process=tuple(SOUND))
+    stored = stored_throughput.StoredThroughput(**conditions, process=tuple(SOUND))
     monkeypatch.setattr(
         stored_throughput, "load_stored_throughput", lambda framework: {fault.algorithm: stored}
     )

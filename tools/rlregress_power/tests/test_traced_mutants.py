@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rlregress.faults import mutation
-from rlregress.model.upgrade_result import Calls
+from rlregress.model.upgrade_result import RepeatedCalls
 from rlregress.trace.trace_reader import make_failed_trace
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress_power import traced_mutants
@@ -135,8 +135,8 @@ def test_direct_calls_are_made_in_two_trainings_that_run_the_fault():
 
     def call(jobs):
         called.extend((job.name, job.job["mutant"]["functions"]) for job in jobs)
-        differs = Calls(captured=1, arguments="x all 0", path="returned")
-        return {jobs[0].name: differs, jobs[1].name: Calls(captured=1, same=3)}
+        differs = RepeatedCalls(captured=1, arguments="x all 0", path="returned")
+        return {jobs[0].name: differs, jobs[1].name: RepeatedCalls(captured=1, same=3)}
 
     results = traced_mutants.call_functions_of_faults(FAULTS, trainings, traces, call)
     number = next(n for n, fault in enumerate(FAULTS) if fault.line == 3)

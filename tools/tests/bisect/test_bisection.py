@@ -13,7 +13,7 @@ from rlregress import frameworks
 from rlregress.bisect import bisection, explanation, search, symptoms, versions
 from rlregress.bisect.bisection import NEW, OLD, SKIPPED, Step
 from rlregress.errors import UserError
-from rlregress.model.bisect_result import ChangedAt
+from rlregress.model.bisect_result import SymptomChange
 from rlregress.model.code import CODE_CHANGED, ChangedPiece
 from rlregress.report import bisect_text
 from rlregress.upgrade.versions import interpreters, requested
@@ -116,7 +116,7 @@ def test_the_frameworks_functions_come_before_what_it_stands_on():
     """Known changes of a release come first."""
     adapter = frameworks.get_adapter("torchrl")
     symptom = symptoms.make_symptom_of_detail(adapter, "sac.temperature.target_entropy")
-    step = ChangedAt(package="torchrl", old="0.1", new="0.2", values=("", ""))
+    step = SymptomChange(package="torchrl", old="0.1", new="0.2", values=("", ""))
     pieces = [
         piece("tensordict/_td.py", "TensorDict._clone"),
         piece("torchrl/objectives/common.py", "LossModule.__init__"),
@@ -131,7 +131,7 @@ def test_the_frameworks_functions_come_before_what_it_stands_on():
     ]  # fmt: skip
     adapter = frameworks.get_adapter("sb3")
     symptom = symptoms.make_symptom_of_detail(adapter, "gae.truncation")
-    step = ChangedAt(package="stable-baselines3", old="1.3.0", new="1.4.0", values=("", ""))
+    step = SymptomChange(package="stable-baselines3", old="1.3.0", new="1.4.0", values=("", ""))
     known_piece = piece("stable_baselines3/common/on_policy_algorithm.py",
                   "OnPolicyAlgorithm.collect_rollouts")  # fmt: skip
     other_piece = piece("stable_baselines3/common/base_class.py", "BaseAlgorithm.learn")
@@ -242,12 +242,12 @@ def test_what_is_no_interpreter_is_refused(cache, tmp_path):
 
 def test_a_search_that_goes_back_says_which_release_brought_it():
     """A pin of one end alone is not searched, and that is said."""
-    step = ChangedAt(package="zzp", old="3.0", new="2.0", values=("", ""))
+    step = SymptomChange(package="zzp", old="3.0", new="2.0", values=("", ""))
     back = search._add_dates(step, {"3.0": "2024-03-31"})
     lines = bisect_text._describe_step_between_versions(back)
     assert lines[1] == "  going back, as OLD is the newer version: zzp 3.0 brought it"
     assert (back.date, search._add_dates(step, {}).back) == ("2024-03-31", True)
-    ahead = search._add_dates(ChangedAt(package="", old="2.0", new="10.0", values=("", "")), {})
+    ahead = search._add_dates(SymptomChange(package="", old="2.0", new="10.0", values=("", "")), {})
     assert not ahead.back
     ends = map(requested.parse_requested_version, ("zzd==1.0", "zzd==2.0 zzh==5.0"))
     assert versions.list_pins_of_ends(*ends) == (

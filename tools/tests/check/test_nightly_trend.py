@@ -323,7 +323,7 @@ def test_a_night_is_written_and_read_again(gated, tmp_path):
     assert (differing.seed, differing.first) == (1, "update 1, gradients")
     assert (differing.replayed, differing.group) == ("sb3-ppo-Reacher-v4-replay", "sb3-ppo")
     # the other cell of the group has no such replay
-    assert read.list_reproduced_cells() == {"sb3-ppo-Hopper-v4-short"}
+    assert read.list_reproduced_cells_and_groups() == {"sb3-ppo-Hopper-v4-short"}
 
 
 def test_verdicts_beside_returns_are_recorded(gated):

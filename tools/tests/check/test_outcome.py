@@ -207,14 +207,15 @@ def test_a_critic_that_regressed_is_a_regression():
     entries = [cell("x", "holds"), critic("x", "regressed", result="failed")]
     assert judged(*entries) == ("regressed", 1)
     [result] = outcome.build_framework_outcomes(entries)
-    assert result.regressed_critics == ("x critic",)
+    assert result.critics_regressed_alone == ("x critic",)
     text = "The critic got worse, and no return fell: x critic.\n"
     page = check_page.make_page_of_check(result_of([result], exit_code=1))
     assert text in markdown_page.format_page_as_markdown(page)
     # beside a return that fell or a failed test, that is not said
     for further_cell in (cell("y", "regressed"), RED):
         assert (
-            outcome.build_framework_outcomes([entries[1], further_cell])[0].regressed_critics == ()
+            outcome.build_framework_outcomes([entries[1], further_cell])[0].critics_regressed_alone
+            == ()
         )
 
 

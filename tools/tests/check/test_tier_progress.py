@@ -28,7 +28,7 @@ def printed():
 def make_progress(printed, runs=(0, 0)):
     """Start the tests."""
     progress = TiersProgress(lambda: runs, printed.append)
-    progress.note_tests_to_run(TESTS)
+    progress.register_tests_to_run(TESTS)
     return progress
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from rlregress.cluster import audit, manifest, store_status
 from rlregress.inside import run_record
-from rlregress.model.store_state import Survey
+from rlregress.model.store_state import StoreStatus
 from rlregress.report import cluster_text
 from rlregress.training import budgets, lease
 from rlregress.training.cell import Protocol
@@ -72,7 +72,7 @@ def store(tmp_path) -> Store:
     return new_store
 
 
-def survey(store: Store) -> Survey:
+def survey(store: Store) -> StoreStatus:
     """Return the survey of all that is listed."""
     manifests = [manifest.Manifest(path) for path in (store.folder / "manifests").glob("*")]
     return store_status.survey_store(store, manifests)

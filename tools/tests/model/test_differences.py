@@ -17,7 +17,7 @@ from rlregress.model.code import (
     Function,
 )
 from rlregress.model.differences import Entry, judge_entries_of_upgrade
-from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
+from rlregress.model.upgrade_result import Branch, PieceExecution, RepeatedCalls
 from rlregress.report.html import upgrade_card, upgrade_page
 from rlregress.upgrade.verdict import entries
 
@@ -346,13 +346,13 @@ def test_accepted_entries_and_returns_decide():
     ("calls", "state"),
     [
         (None, model.SAME),
-        (Calls(captured=2, same=40, touched=9), model.SAME),
-        (Calls(captured=2, same=40), model.IN_PART),
-        (Calls(why="a call takes longer than 6 s"), model.IN_PART),
-        (Calls(why=SAME_VALUES), model.SAME),
-        (Calls(captured=2, same=40, why=SAME_VALUES), model.IN_PART),
-        (Calls(captured=2, same=39, close=1, touched=1), model.CLOSE),
-        (Calls(captured=2, same=40, arguments="x 0", path="the result"), model.BEYOND),
+        (RepeatedCalls(captured=2, same=40, touched=9), model.SAME),
+        (RepeatedCalls(captured=2, same=40), model.IN_PART),
+        (RepeatedCalls(why="a call takes longer than 6 s"), model.IN_PART),
+        (RepeatedCalls(why=SAME_VALUES), model.SAME),
+        (RepeatedCalls(captured=2, same=40, why=SAME_VALUES), model.IN_PART),
+        (RepeatedCalls(captured=2, same=39, close=1, touched=1), model.CLOSE),
+        (RepeatedCalls(captured=2, same=40, arguments="x 0", path="the result"), model.BEYOND),
     ],
 )
 def test_repeated_calls_that_change_no_input_are_no_evidence(calls, state):

@@ -13,7 +13,7 @@ from rlregress.cli import window
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Crash
-from rlregress.model.upgrade_result import Calls, Culprits, ScriptResult
+from rlregress.model.upgrade_result import Culprits, RepeatedCalls, ScriptResult
 from rlregress.report import screen, upgrade_text
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Badge, Card, Culprit, Facts, Step
@@ -59,7 +59,7 @@ def hostile(name):
         culprits={f"{name} {n}": Culprits(place=(function,), alone=function) for n in range(10)},
         hunks={function: source},
         executions=(replace(upgrades.reached(name), function=function,
-                            calls=Calls(arguments=name, path=name, old=name, new=name)),),
+                            calls=RepeatedCalls(arguments=name, path=name, old=name, new=name)),),
     )  # fmt: skip
     crash = Crash(label="new", error=f"E: {name}", at=name, by=name, executed=None)
     script = ScriptResult(training=replace(upgrades.traced(name), crash=crash))

@@ -23,7 +23,7 @@ from rlregress.inside.copies import Copies, NoCopy
 from rlregress.inside.repeat import Code
 from rlregress.model.code import ChangedPiece
 from rlregress.model.recorded_traces import Divergence
-from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
+from rlregress.model.upgrade_result import Culprits, PieceExecution, RepeatedCalls
 from rlregress.upgrade.evidence import direct_calls
 
 from ..upgrade import small_traces
@@ -385,8 +385,9 @@ def test_what_is_written_in_c_is_compared_and_copied_by_itself_or_shared():
 @pytest.mark.parametrize(
     ("calls", "verdict"),
     [
-        (Calls(captured=1, same=10), "diverged"), (Calls(captured=1, skipped=10), "diverged"),
-        (Calls(captured=1, same=3, close=7), "close"), (None, "diverged"),
+        (RepeatedCalls(captured=1, same=10), "diverged"),
+        (RepeatedCalls(captured=1, skipped=10), "diverged"),
+        (RepeatedCalls(captured=1, same=3, close=7), "close"), (None, "diverged"),
     ],
 )  # fmt: skip
 def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(calls, verdict):

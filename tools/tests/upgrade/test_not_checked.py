@@ -8,7 +8,7 @@ from rlregress import frameworks
 from rlregress.catalogue import requested_names
 from rlregress.errors import UserError
 from rlregress.model.recorded_traces import VERSIONS, Trace
-from rlregress.model.upgrade_result import Answer, FrameworkResult, Upgrade, VersionInfo
+from rlregress.model.upgrade_result import FrameworkResult, ProbeAnswer, Upgrade, VersionInfo
 from rlregress.report import markdown_page, upgrade_data
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts
@@ -65,7 +65,7 @@ def test_what_an_adapter_lacks_is_derived_from_it():
 
 def test_an_algorithm_may_have_details_alone():
     """Details are enough to choose an algorithm, early and late; one without either is an error."""
-    answer = Answer(variant=None, observed=(1.0,), text="")
+    answer = ProbeAnswer(variant=None, observed=(1.0,), text="")
     prints = Fingerprint({}, ("td3",), {("ddpg.target", "script"): answer})
     adapter = frameworks.get_adapter("sb3")
 

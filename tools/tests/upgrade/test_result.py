@@ -19,19 +19,19 @@ from rlregress.model.loaded_files import LoadedFile
 from rlregress.model.recorded_traces import VERSIONS, ComparedTraining, Crash, UncomparedTraining
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
-    Answer,
     Branch,
     ChangedDefault,
     Culprits,
-    Details,
+    DetailResults,
     FrameworkResult,
     NamedLine,
-    NotProbed,
     PieceExecution,
+    ProbeAnswer,
     ReturnsVerdict,
     ScriptNames,
     ScriptResult,
     Tally,
+    UnprobedDetail,
     Upgrade,
     group_details_by_functions,
 )
@@ -60,7 +60,7 @@ BATCH = ChangedDefault(owner="td3 [library]", name="batch", old="100", new="256"
 
 def said(variant, executed=TRAIN):
     """An answer of one variant, by a probe that enters a function."""
-    return Answer(variant=variant, observed=(8.5,), text=variant, called=frozenset([executed]))
+    return ProbeAnswer(variant=variant, observed=(8.5,), text=variant, called=frozenset([executed]))
 
 
 SCALE = make_changed_detail(("sac.critic_loss.scale", "library"), said("half"), said("none"))
@@ -110,7 +110,7 @@ def of(*trainings, changed=(), not_probed=(), standing=None, returned=None, **gi
     """What was found of a framework."""
     held = tuple(t for t in trainings if isinstance(t, ComparedTraining))
     gone = tuple(t for t in trainings if isinstance(t, UncomparedTraining))
-    details = Details(same=9, changed=tuple(changed), not_probed=tuple(not_probed))
+    details = DetailResults(same=9, changed=tuple(changed), not_probed=tuple(not_probed))
     stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
     checks = entries.make_training_entries(held, gone, (), SB3.name)
     evidence = entries.map_checks_to_states(checks, {})
@@ -160,7 +160,7 @@ def steps(**given):
 
 def missing(count=1):
     """Details that could not be probed."""
-    detail = NotProbed(id="atari.warp_frame", scope="", label="new", why="error",
+    detail = UnprobedDetail(id="atari.warp_frame", scope="", label="new", why="error",
                        text="AttributeError: no such thing", error_origin="suite")  # fmt: skip
     return [replace(detail, scope=str(n)) for n in range(count)]
 
@@ -395,7 +395,7 @@ def test_details_with_one_cause_are_one_finding():
 
 ONE = Culprits(place=(function(),), alone=function())
 NAMES = ("sac", "sac gsde", "sac n-step", "td3")
-STRANGE = Answer(variant=None, observed=(7.0,), text="no variant matches",
+STRANGE = ProbeAnswer(variant=None, observed=(7.0,), text="no variant matches",
                  near=(("half", (4.25,)), ("none", (8.5,))))  # fmt: skip
 WAY = Branch(file=FILE, line=275, function="train", summary="clamp: never above")
 UNPROBED = replace(missing()[0], why="absent", text="Unprobed: 1.0 has no trainer")
@@ -426,7 +426,7 @@ REPORTS = {
         "| function | SAC.train | changed | sac | line 275: clamp: never above |",
         "masks taken one way only: 1", f"{FILE}:275 clamp: never above"),
     "what neither version has": (
-        upgrade(replace(of(), details=Details(same=9, absent=(UNPROBED,)))),
+        upgrade(replace(of(), details=DetailResults(same=9, absent=(UNPROBED,)))),
         "- 9 details are the same in both versions.", "- Nothing: upgrade.",
         "1 detail about what neither version has", "1.0 has no trainer"),
 }  # fmt: skip

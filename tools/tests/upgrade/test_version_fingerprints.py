@@ -11,7 +11,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.catalogue import registry
 from rlregress.inside import probe_worker
-from rlregress.model.upgrade_result import Answer
+from rlregress.model.upgrade_result import ProbeAnswer
 from rlregress.probing.interface import Unprobed
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.evidence.version_fingerprints import (
@@ -85,7 +85,7 @@ def test_fingerprints_are_compared_by_variant():
     """Probed and the same, probed and different, and not probed: on one version or on both."""
     expected = registry.get_detail(SCALE).compute_expected_vectors()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
-    gone = Answer(variant=None, observed=None, text="no cv2", why="package")
+    gone = ProbeAnswer(variant=None, observed=None, text="no cv2", why="package")
     unknown = _answer(*np.full(np.atleast_1d(expected["half"]).shape, 77.0))
     old = _print(one=half, two=half, three=gone, four=gone, six=half)
     new = _print(one=half, two=none, three=half, four=gone, five=half, six=unknown)
@@ -106,7 +106,9 @@ def test_details_that_neither_version_has_are_not_probed():
     What is documented of one of the versions, or absent from one alone, is a gap.
     """
     half = _answer(*np.atleast_1d(registry.get_detail(SCALE).compute_expected_vectors()["half"]))
-    gone = Answer(variant=None, observed=None, text="Unprobed: 1.0 has no trainer", why="absent")
+    gone = ProbeAnswer(
+        variant=None, observed=None, text="Unprobed: 1.0 has no trainer", why="absent"
+    )
     old, new = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
     details = compare_fingerprints(old, new, {(SCALE, "two"), (SCALE, "three")})
     assert [d.scope for d in details.absent] == ["two"]

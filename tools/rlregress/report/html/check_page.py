@@ -209,7 +209,7 @@ def _describe_changes_of_framework(result: CheckResult, outcome: FrameworkOutcom
         variants = f"documented: {documented_variant}, found: {found_variant}"
         yield f"{deviation.id} [{deviation.scope}]: {variants}"
     yield from _describe_failures_by_reason(outcome.failed_tests, "failed")
-    if outcome.has_other_numbers:
+    if outcome.has_differing_replay:
         yield from words.describe_replays(outcome.replays)
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
@@ -267,8 +267,8 @@ def _describe_effects_on_training(result: CheckResult, outcome: FrameworkOutcome
     fallen = [name for name, verdict in judged.items() if verdict["verdict"] == REGRESSED]
     if fallen:
         yield f"Agents learn less: returns fell in {_join_first_names(fallen)}."
-    elif outcome.regressed_critics:
-        names = _join_first_names(list(outcome.regressed_critics))
+    elif outcome.critics_regressed_alone:
+        names = _join_first_names(list(outcome.critics_regressed_alone))
         yield f"The critic got worse, and no return fell: {names}."
     elif judged and outcome.verdict == HOLDS:
         detectable = sorted(

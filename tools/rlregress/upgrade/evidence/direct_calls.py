@@ -18,7 +18,7 @@ from typing import Any
 from rlregress import progress
 from rlregress.model.code import BODY, CODE_CHANGED, MODULE, SAME_VALUES, ChangedPiece
 from rlregress.model.recorded_traces import ComparedTraining, Trace
-from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
+from rlregress.model.upgrade_result import Culprits, PieceExecution, RepeatedCalls
 from rlregress.trace import child_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.differences.old_code import find_rebound_names, list_old_code
@@ -168,7 +168,7 @@ def _list_readers_as_rows(uses: Mapping[_Key, Sequence[ChangedPiece]]) -> list[d
 
 def compare_calls_of_mutants(
     runtimes: Runtimes, trainings: Sequence[Training], folders: Sequence[str]
-) -> dict[str, Calls]:
+) -> dict[str, RepeatedCalls]:
     """Return training -> the result of calls of the function that its ``mutant`` changes."""
     functions = {t.name: [[t.job["mutant"]["file"], t.job["mutant"]["functions"][0]]]
                  for t in trainings}  # fmt: skip
@@ -270,7 +270,7 @@ def _read_json_answer(path: Path) -> Any:
         return {}
 
 
-def _summarise_calls_of_function(calls: Sequence[Mapping[str, Any]]) -> Calls:
+def _summarise_calls_of_function(calls: Sequence[Mapping[str, Any]]) -> RepeatedCalls:
     """Return the result of all captured calls of one function."""
     compared = [call for call in calls if "why" not in call]
     differing = sorted(
@@ -280,7 +280,7 @@ def _summarise_calls_of_function(calls: Sequence[Mapping[str, Any]]) -> Calls:
     reasons = [str(call["why"]) for call in calls if "why" in call]
     # a reason of another function comes first: of that one nothing is known
     why = min(reasons, key=lambda reason: reason == SAME_VALUES, default="")
-    return Calls(
+    return RepeatedCalls(
         captured=len(compared),
         same=sum(call["same"] for call in compared),
         close=sum(call["close"] for call in compared),

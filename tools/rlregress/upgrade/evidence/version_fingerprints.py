@@ -24,11 +24,11 @@ from rlregress.model.upgrade_result import (
     ERROR,
     LATE,
     NO_PROBE,
-    Answer,
     ChangedDefault,
     ChangedDetail,
-    Details,
-    NotProbed,
+    DetailResults,
+    ProbeAnswer,
+    UnprobedDetail,
 )
 from rlregress.trace.child_processes import find_end_time
 from rlregress.trace.recording_processes import Runtime
@@ -57,7 +57,7 @@ class Fingerprint:
 
     versions: Mapping[str, str]
     algorithms: tuple[str, ...]
-    found: Mapping[Key, Answer]
+    found: Mapping[Key, ProbeAnswer]
     defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
     signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -103,7 +103,7 @@ def probe_details_on_version(
 def judge_raw_answers(answers: Mapping[str, Any]) -> Fingerprint:
     """Return a version's fingerprint: the variant of each detail, found in the observed numbers."""
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
-    answered: dict[Key, Answer] = {}
+    answered: dict[Key, ProbeAnswer] = {}
     for key, observation in answers["observed"].items():
         id, _, scope = key.partition(" ")
         answered[id, scope] = _judge_raw_answer(id, observation, functions)
@@ -121,13 +121,13 @@ def judge_raw_answers(answers: Mapping[str, Any]) -> Fingerprint:
 
 def _judge_raw_answer(
     detail_id: str, raw_answer: Mapping[str, Any], functions: list[Function]
-) -> Answer:
+) -> ProbeAnswer:
     executed = frozenset(functions[n] for n in raw_answer.get("entered", ()))
     if "error" in raw_answer:
         at = raw_answer.get("place") or {}
         place = f"{at['file']}:{at['line']} in {at['function']}" if at else ""
         why, error_origin = str(raw_answer.get("why", ERROR)), str(raw_answer.get("whose", ""))
-        return Answer(
+        return ProbeAnswer(
             variant=None,
             observed=None,
             text=str(raw_answer["error"]),
@@ -143,7 +143,7 @@ def _judge_raw_answer(
         names = sorted(judged.distances, key=lambda name: judged.distances[name])[:_NEAR]
         near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
     observed = tuple(raw_answer["observed"])
-    return Answer(
+    return ProbeAnswer(
         variant=judged.variant,
         observed=observed,
         text=judged.variant_or_reason,
@@ -154,7 +154,7 @@ def _judge_raw_answer(
 
 def compare_fingerprints(
     old: Fingerprint, new: Fingerprint, documented_elsewhere: Collection[Key] = ()
-) -> Details:
+) -> DetailResults:
     """Compare the answers of both versions to the same probes.
 
     Args:
@@ -164,7 +164,7 @@ def compare_fingerprints(
     """
     same = 0
     changed, not_probed, absent = [], [], []
-    gone = Answer(
+    gone = ProbeAnswer(
         variant=None, observed=None, text="there is no such probe of this copy", why=NO_PROBE
     )
     for key in sorted(set(old.found) | set(new.found)):
@@ -181,12 +181,12 @@ def compare_fingerprints(
             same += 1
     # a recognised variant tells a reader more than an observation that matches none
     changed.sort(key=lambda item: (item.new.variant is None, item.old.variant is None))
-    return Details(
+    return DetailResults(
         same=same, changed=tuple(changed), not_probed=tuple(not_probed), absent=tuple(absent)
     )
 
 
-def make_changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
+def make_changed_detail(key: Key, old: ProbeAnswer, new: ProbeAnswer) -> ChangedDetail:
     """Return a detail that differs, with its entry of the catalogue."""
     detail = registry.get_detail(key[0])
     meanings = {name: variant.meaning for name, variant in detail.variants.items()}
@@ -208,12 +208,12 @@ def _are_same_answers(first: tuple[float, ...], second: tuple[float, ...]) -> bo
     )
 
 
-def _make_detail_not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
+def _make_detail_not_probed(key: Key, old: ProbeAnswer, new: ProbeAnswer) -> UnprobedDetail:
     missing = [(label, x) for label, x in (("old", old), ("new", new)) if x.observed is None]
     labels = " and ".join(label for label, _ in missing)
     answer = missing[0][1]
     texts = dict.fromkeys(x.text for _, x in missing)
-    return NotProbed(
+    return UnprobedDetail(
         id=key[0],
         scope=key[1],
         label=labels,

@@ -18,7 +18,7 @@ from rlregress.model.recorded_traces import ComparedTraining, Crash, UncomparedT
 from rlregress.model.upgrade_result import (
     ChangedDefault,
     Culprits,
-    Details,
+    DetailResults,
     EnvironmentComparison,
     PieceExecution,
 )
@@ -167,7 +167,7 @@ def make_untested_package_entries(
 
 
 def make_detail_entries(
-    details: Details, states: Mapping[tuple[str, str], str], framework: str
+    details: DetailResults, states: Mapping[tuple[str, str], str], framework: str
 ) -> list[Entry]:
     """Return the entries of details that changed or could not be probed on both versions."""
     changed = [
@@ -464,7 +464,7 @@ def _adjust_state_by_direct_calls(
 def _combine_states(
     function: ChangedPiece | None,
     of_trainings: Iterable[tuple[str, Culprits | None]],
-    has_one_way: bool = True,
+    has_one_way_branch: bool = True,
 ) -> str:
     """Return the state of a piece, file or package, judged by the trainings that executed it.
 
@@ -474,7 +474,7 @@ def _combine_states(
             not known.
     """
     states = [_judge_state_by_training(function, *training) for training in of_trainings]
-    return model.combine_states_of_checks(states, has_one_way)
+    return model.combine_states_of_checks(states, has_one_way_branch)
 
 
 def _judge_state_by_training(
