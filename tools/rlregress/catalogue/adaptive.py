@@ -21,11 +21,11 @@ def _make_rate_factors_formula(divergence_target: float) -> Formula:
     )
 
 
-def _make_extreme_rates_formula(low: float, high: float) -> Formula:
+def _make_extreme_rates_formula(min_rate: float, max_rate: float) -> Formula:
     def compute_log10_of_extreme_rates(inputs: Inputs) -> np.ndarray:
         far = 1.5 ** inputs["updates"]
         ends = inputs["learning_rate"] / far, inputs["learning_rate"] * far
-        return np.log10([max(low, ends[0]), min(high, ends[1])])
+        return np.log10([max(min_rate, ends[0]), min(max_rate, ends[1])])
 
     return compute_log10_of_extreme_rates
 

@@ -127,7 +127,7 @@ def _make_loss_detail() -> Detail:
     )
 
 
-def _make_interval_with_several_environments_detail() -> Detail:
+def _make_vectorised_target_update_detail() -> Detail:
     def make_interval_formula(count_transitions: Callable[[Inputs], float]) -> Formula:
         return lambda i: [i["environments"], count_transitions(i)]
 
@@ -378,7 +378,7 @@ DETAILS: tuple[Detail, ...] = (
         """The same number holds the target still for another time: four times as long where
         updates are counted and one is made every four steps.""",
     ),
-    _make_interval_with_several_environments_detail(),
+    _make_vectorised_target_update_detail(),
     make_measured_detail(
         "dqn.target_update.share",
         measured.measure_target_update_share,

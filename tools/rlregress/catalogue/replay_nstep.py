@@ -28,11 +28,11 @@ def _compute_nstep_targets(inputs: Inputs, steps: list[int], **changed: Any) -> 
     return [nstep.compute_nstep_target(step=step, **arguments) for step in steps]
 
 
-def _make_formula_of_first_steps(**changed: Any) -> Formula:
+def _make_first_targets_formula(**changed: Any) -> Formula:
     return lambda i: _compute_nstep_targets(i, [0, 1, 2], **changed)
 
 
-def _make_formula_of_newest_steps(**changed: Any) -> Formula:
+def _make_newest_targets_formula(**changed: Any) -> Formula:
     return lambda i: _compute_nstep_targets(i, [4, 5], **changed)
 
 
@@ -65,7 +65,7 @@ _ENDING = """Step 2 ends an episode. Step t leads to an observation of value nex
 _NEXT_VALUES = [3.0, 7.0, 5.0, 11.0, 13.0, 17.0]
 
 
-def _compute_target_of_first_step(inputs: Inputs) -> list[float]:
+def _compute_first_target_and_zeros(inputs: Inputs) -> list[float]:
     return [_compute_nstep_targets(inputs, [0])[0], 0.0, 0.0]
 
 
@@ -139,32 +139,32 @@ DETAILS: tuple[Detail, ...] = (
         {
             "masked": (
                 "yes: rewards up to the termination, no value",
-                _make_formula_of_first_steps(),
+                _make_first_targets_formula(),
             ),
             "unmasked": (
                 "only of the step that terminates itself: the steps before it bootstrap from the "
                 "value of the terminal observation",
-                _make_formula_of_first_steps(masked_by="own"),
+                _make_first_targets_formula(masked_by="own"),
             ),
             "never_masked": (
                 "no: every one bootstraps from the terminal observation",
-                _make_formula_of_first_steps(masked_by="none"),
+                _make_first_targets_formula(masked_by="none"),
             ),
             "runs_on": (
                 "windows run on into the next episode",
-                _make_formula_of_first_steps(masked_by="last", crosses_ends=True),
+                _make_first_targets_formula(masked_by="last", crosses_ends=True),
             ),
             "runs_on_masked": (
                 "windows run on into the next episode, without its value",
-                _make_formula_of_first_steps(masked_by="any", crosses_ends=True),
+                _make_first_targets_formula(masked_by="any", crosses_ends=True),
             ),
             "one_step": (
                 "the targets are one-step targets, whatever n is",
-                _make_formula_of_first_steps(n=1),
+                _make_first_targets_formula(n=1),
             ),
             "late_steps_dropped": (
                 "yes, and the last n - 1 steps of an episode are not stored at all",
-                _compute_target_of_first_step,
+                _compute_first_target_and_zeros,
             ),
         },
         consequence="""Where a termination is not masked, the critic learns to expect value after
@@ -179,7 +179,7 @@ DETAILS: tuple[Detail, ...] = (
         {
             "bootstrap": (
                 "a shorter window that bootstraps from the true last observation",
-                _make_formula_of_first_steps(),
+                _make_first_targets_formula(),
             ),
             "terminal": (
                 "a truncation counts as a termination",
@@ -187,15 +187,15 @@ DETAILS: tuple[Detail, ...] = (
             ),
             "runs_on": (
                 "windows run on into the next episode",
-                _make_formula_of_first_steps(crosses_ends=True),
+                _make_first_targets_formula(crosses_ends=True),
             ),
             "one_step": (
                 "the targets are one-step targets, whatever n is",
-                _make_formula_of_first_steps(n=1),
+                _make_first_targets_formula(n=1),
             ),
             "late_steps_dropped": (
                 "bootstraps, and the last n - 1 steps of an episode are not stored at all",
-                _compute_target_of_first_step,
+                _compute_first_target_and_zeros,
             ),
         },
         consequence="""A truncation that counts as an end teaches that the time limit is a cliff; a
@@ -214,7 +214,7 @@ DETAILS: tuple[Detail, ...] = (
         {
             "shortened": (
                 "a shorter window, discounted as often as it is long",
-                _make_formula_of_newest_steps(),
+                _make_newest_targets_formula(),
             ),
             "full_discount": (
                 "a shorter window, discounted n times",
@@ -228,7 +228,7 @@ DETAILS: tuple[Detail, ...] = (
                 "the window runs on into the oldest steps",
                 _compute_targets_around_ring,
             ),
-            "one_step": ("a one-step target, whatever n is", _make_formula_of_newest_steps(n=1)),
+            "one_step": ("a one-step target, whatever n is", _make_newest_targets_formula(n=1)),
             "not_stored": ("they are stored once their window is complete", lambda i: [0.0, 0.0]),
         },
         consequence="""A window that runs on into the oldest steps of the buffer adds rewards that

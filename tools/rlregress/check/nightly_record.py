@@ -81,8 +81,8 @@ class NightlyCell:
     def __post_init__(self) -> None:
         count = len(self.seeds)
         for name in ("parameters", *NUMBERS, "steps_per_cpu_second", "machines"):
-            if len(getattr(self, name)) != count:
-                raise ValueError(f"{len(getattr(self, name))} {name} of {count} seeds")
+            if (length := len(getattr(self, name))) != count:
+                raise ValueError(f"{name} has {length} values, expected {count}, one per seed")
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class NightlyRun:
     def __post_init__(self) -> None:
         places = {place for cell in self.cells.values() for place in cell.machines}
         if places - set(range(len(self.machines))):
-            raise ValueError(f"a run of machine {max(places)}, of {len(self.machines)} in all")
+            raise ValueError(f"a run names machine {max(places)}, listed: {len(self.machines)}")
 
     def list_reproduced_cells_and_groups(self) -> set[str]:
         """Return the cells that replays reproduced, and groups whose cells were all reproduced."""

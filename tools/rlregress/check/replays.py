@@ -262,7 +262,7 @@ def check_runs_can_be_replayed(
     jobs = [job for job, _ in runs]
     pinned_versions = dict(
         line.split("==")
-        for line in _read_pinned_versions().splitlines()
+        for line in _read_constraints_file().splitlines()
         if "==" in line.partition("#")[0]
     )
     wrong_versions = [
@@ -306,7 +306,7 @@ def check_runs_can_be_replayed(
             )
 
 
-def _read_pinned_versions() -> str:
+def _read_constraints_file() -> str:
     return (suite.find_suite_root() / "constraints.txt").read_text(encoding="utf-8")
 
 

@@ -234,7 +234,7 @@ def describe_uncompared_ending(comparison: Comparison) -> str:
     )
 
 
-def name_uncontrolled_source(
+def name_uncontrolled_randomness(
     comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] = ()
 ) -> str:
     """Name the uncontrolled source of randomness that makes a training differ from its repetition.
@@ -315,11 +315,11 @@ class RepeatedTrace:
         """Return whether the trace repeats itself bit by bit."""
         return self.with_itself.verdict == "equal"
 
-    def describe_uncontrolled_source(self) -> list[str]:
+    def describe_uncontrolled_randomness(self) -> list[str]:
         """Describe the uncontrolled source of randomness; empty if the trace repeats itself."""
         if self.repeats:
             return []
-        cause = name_uncontrolled_source(self.with_itself, self.trace.other_activity)
+        cause = name_uncontrolled_randomness(self.with_itself, self.trace.other_activity)
         return [
             f"the training does not repeat itself, because of {cause}",
             *describe_trace_comparison(self.with_itself, self.trace, self.repetition),
@@ -332,7 +332,7 @@ class RepeatedTrace:
             *seeded,
             *describe_other_activity(self.trace),
             *describe_unrepeatable_output(self.trace),
-            *self.describe_uncontrolled_source(),
+            *self.describe_uncontrolled_randomness(),
         ]
 
 

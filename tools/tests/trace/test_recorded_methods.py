@@ -268,7 +268,7 @@ def test_an_event_of_another_thread_names_who_started_it(recorder):
     assert told(recorder, "draw") == [("draw", "torch.rand")]
     (row,) = recorder.other_activity
     assert (row["what"], row["file"]) == ("thread", "test_recorded_methods.py")
-    text = explain.name_uncontrolled_source(
+    text = explain.name_uncontrolled_randomness(
         compare_traces(build_trace("b", [1]), build_trace("b", [2])), recorder.other_activity
     )
     assert text == "the order of what runs in other threads or processes"

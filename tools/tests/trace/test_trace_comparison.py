@@ -423,7 +423,7 @@ def test_the_kind_of_the_first_difference_names_the_source(kind, events_, source
     comparison = compare_traces(build_trace("b", [1]), build_trace("b", [2]))
     old, new = build_trace(events_).events
     comparison = replace(comparison, first=replace(comparison.first, kind=kind, old=old, new=new))
-    assert explain.name_uncontrolled_source(comparison).startswith(source)
+    assert explain.name_uncontrolled_randomness(comparison).startswith(source)
 
 
 #: the training, which logs its loss and its speed after each step of the optimiser.

@@ -163,7 +163,7 @@ def describe_compared_training(
     )
     notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *seeded]
     for label, repetition in zip(VERSIONS, repetitions, strict=True):
-        notes += [f"{label}: {line}" for line in repetition.describe_uncontrolled_source()]
+        notes += [f"{label}: {line}" for line in repetition.describe_uncontrolled_randomness()]
     return ComparedTraining(
         name=training_name,
         comparison=comparison,
