@@ -259,7 +259,7 @@ def _make_shared_statistics_detail() -> Detail:
 
 
 def _make_epsilon_with_fixed_statistics_detail() -> Detail:
-    def make_log_formula(divisor: Formula) -> Formula:
+    def make_log_quotient(divisor: Formula) -> Formula:
         return lambda i: np.log10(i["distance"] / divisor(i))
 
     return make_detail(
@@ -271,24 +271,24 @@ def _make_epsilon_with_fixed_statistics_detail() -> Detail:
         ("A Bag of Tricks, Observation Normalization and Clipping",),
         {"deviation": 1e-7, "distance": 1e-4},
         {
-            "none": ("nothing", make_log_formula(lambda i: i["deviation"])),
+            "none": ("nothing", make_log_quotient(lambda i: i["deviation"])),
             "inside_1e-8": (
                 "1e-8 is added to the variance",
-                make_log_formula(lambda i: np.sqrt(i["deviation"] ** 2 + 1e-8)),
+                make_log_quotient(lambda i: np.sqrt(i["deviation"] ** 2 + 1e-8)),
             ),
             "added_1e-8": (
                 "1e-8 is added to the deviation",
-                make_log_formula(lambda i: i["deviation"] + 1e-8),
+                make_log_quotient(lambda i: i["deviation"] + 1e-8),
             ),
             "added_1e-2": (
                 "1e-2 is added to it",
-                make_log_formula(lambda i: i["deviation"] + 1e-2),
+                make_log_quotient(lambda i: i["deviation"] + 1e-2),
             ),
             "added_1e-3": (
                 "1e-3 is added to it",
-                make_log_formula(lambda i: i["deviation"] + 1e-3),
+                make_log_quotient(lambda i: i["deviation"] + 1e-3),
             ),
-            "floor_1e-6": ("the deviation is at least 1e-6", make_log_formula(lambda i: 1e-6)),
+            "floor_1e-6": ("the deviation is at least 1e-6", make_log_quotient(lambda i: 1e-6)),
         },
         consequence="""A component of the observation that never moved in the data for the
         statistics is divided by zero.""",

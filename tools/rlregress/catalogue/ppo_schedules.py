@@ -109,7 +109,7 @@ def _count_whole_rollouts(inputs: Inputs) -> float:
 
 
 def _make_adaptive_learning_rate_detail() -> Detail:
-    def make_rates_formula(factor: float, tolerated_ratio: float, can_rise: bool = True) -> Formula:
+    def make_rate_factors(factor: float, tolerated_ratio: float, can_rise: bool = True) -> Formula:
         return lambda i: schedules.compute_adaptive_learning_rate_factors(
             i["divergences"], i["target"], factor, tolerated_ratio, can_rise
         )
@@ -128,18 +128,18 @@ def _make_adaptive_learning_rate_detail() -> Detail:
             "absent": ("the divergence has no influence", lambda i: np.ones(4)),
             "factor_1.5_band_2": (
                 "divided by 1.5 above twice the target, multiplied below half of it",
-                make_rates_formula(1.5, 2.0),
+                make_rate_factors(1.5, 2.0),
             ),
             "factor_1.5_no_band": (
                 "by 1.5 above or below the target",
-                make_rates_formula(1.5, 1.0),
+                make_rate_factors(1.5, 1.0),
             ),
             "factor_2_band_2": (
                 "by 2 outside half and twice the target",
-                make_rates_formula(2.0, 2.0),
+                make_rate_factors(2.0, 2.0),
             ),
-            "only_down": ("never multiplied", make_rates_formula(1.5, 2.0, False)),
-            "inverted": ("multiplied where it should be divided", make_rates_formula(1 / 1.5, 2.0)),
+            "only_down": ("never multiplied", make_rate_factors(1.5, 2.0, False)),
+            "inverted": ("multiplied where it should be divided", make_rate_factors(1 / 1.5, 2.0)),
         },
         consequence="""An adaptive learning rate makes the initial one nearly meaningless; without
         it a policy that moves too far in one update goes on at the same pace.""",
