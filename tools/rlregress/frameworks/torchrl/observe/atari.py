@@ -172,19 +172,18 @@ def _measure_scaling_by_program(inputs: Inputs) -> np.ndarray:
         player.game.queue_frame(pixel=second)
     observation.append(player.step(0).observation)
     pictures = [torch.as_tensor(s, dtype=torch.float32).reshape(_STACK) for s in observation]
-    return np.concatenate(
-        [atari_vision.measure_inputs_at_corner(atari_games.make_vision(p)) for p in pictures]
-    )
+    visions = [atari_games.make_vision_of_pictures(p) for p in pictures]
+    return np.concatenate([atari_vision.measure_inputs_at_corner(vision) for vision in visions])
 
 
 def _make_probe_of_network(measure: Scene) -> Probe:
     return lambda inputs: measure(
-        atari_games.make_vision(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
+        atari_games.make_vision_of_pictures(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
     )
 
 
 def _measure_wrapper_order(inputs: Inputs) -> np.ndarray:
-    player = atari_games.make_player_of_waiting_game(int(inputs["noops"]))
+    player = atari_games.make_player_waiting_at_reset(int(inputs["noops"]))
     # whatever is done while waiting, it is not FIRE
     with atari_games.fix_random_integers_to_extreme(largest=True):
         return atari_play.play_whole_game(player)

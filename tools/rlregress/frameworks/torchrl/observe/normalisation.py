@@ -17,10 +17,10 @@ import torch
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import RewardNormalizer, TensorDict, VecNorm
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
-    Trained,
-    make_script_environment,
+    EvaluatedProgramRun,
+    make_program_environment,
+    make_transformed_environment,
     pass_numbers_through_transforms,
-    transform_environment,
     walk_through_environment,
     walk_through_normalised,
 )
@@ -42,7 +42,7 @@ _NONE = np.zeros((0, 1))
 
 def _walk_through_ppo_program(scripts: Sequence[Script]) -> Walked:
     (script,) = scripts
-    return walk_through_environment(make_script_environment(script), count_steps_of_script(script))
+    return walk_through_environment(make_program_environment(script), count_steps_of_script(script))
 
 
 def _pass_stream_through_transforms(transforms: Sequence[Any], scripts: Sequence[Script]) -> Walked:
@@ -59,7 +59,7 @@ def _pass_stream_through_library(scripts: Sequence[Script]) -> Walked:
 
 
 def _pass_stream_through_ppo_program(scripts: Sequence[Script]) -> Walked:
-    environment = make_script_environment(make_script_of_observations([0.0, 0.0]))
+    environment = make_program_environment(make_script_of_observations([0.0, 0.0]))
     return _pass_stream_through_transforms(
         [t for t in environment.transform if "observation" in t.in_keys], scripts
     )
@@ -77,7 +77,7 @@ def _normalise_rewards_by_trainer_hook(scripts: Sequence[Script]) -> Walked:
 def _measure_episode_return(inputs: Inputs) -> float:
     length = len(inputs["rewards"])
     ends = np.arange(length) == length - 1
-    environment = make_script_environment({"rewards": inputs["rewards"], "terminated": ends})
+    environment = make_program_environment({"rewards": inputs["rewards"], "terminated": ends})
     return float(environment.rollout(length)["next", "episode_reward"][-1])
 
 
@@ -94,7 +94,7 @@ def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
     x = np.concatenate([training[1:], evaluation[1:]])
     before = np.concatenate([training[:-1], evaluation[:-1]])
     playback = {"observations": before, "next_observations": x}
-    environment = transform_environment(playback, VecNorm(in_keys=["observation"]))
+    environment = make_transformed_environment(playback, VecNorm(in_keys=["observation"]))
     # a transform of an environment is in the mode of evaluation from the start
     environment.train()
     walk_through_environment(environment, len(training) - 1)
@@ -102,10 +102,10 @@ def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
     return walk_through_environment(environment, len(evaluation) - 1).observations[:, 0]
 
 
-def _run_ppo_program_with_evaluation(inputs: Inputs) -> Trained:
+def _run_ppo_program_with_evaluation(inputs: Inputs) -> EvaluatedProgramRun:
     length = len(inputs["evaluation"])
     ends = np.arange(length) == length - 1
-    return Trained(
+    return EvaluatedProgramRun(
         inputs["training"],
         make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends),
     )

@@ -132,7 +132,7 @@ def _make_library_actor(environment: Scripted, inputs: Inputs, x: float) -> Any:
 
 
 def _make_script_actor(environment: Scripted, inputs: Inputs, x: float) -> Any:
-    actor, mean = programs.make_constant_actor(inputs["low"], inputs["high"], 2e-6)
+    actor, mean = programs.make_constant_actor_and_mean(inputs["low"], inputs["high"], 2e-6)
     nn.init.constant_(mean, x)
     return actor
 

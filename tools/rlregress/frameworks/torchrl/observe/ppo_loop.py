@@ -99,7 +99,7 @@ def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.L
 
 def _measure_segments(scope: str, inputs: Inputs) -> list[float]:
     limit = int(inputs["time_limit"])
-    make = ppo_trainings.make_counting_maker(
+    make = ppo_trainings.make_counting_environment_maker(
         limit, truncated=make_script_of_end_after(limit), restarts=True
     )
     rollouts = _run_training_in_scope(scope, make, 15, 5, 5).rollouts

@@ -92,7 +92,9 @@ def _make_library_actor(
 
 
 def _make_script_actor(environment: Scripted, inputs: Inputs) -> tuple[Any, Callable[[float], Any]]:
-    actor, mean = programs.make_constant_actor(inputs["low"], inputs["high"], inputs["scale"])
+    actor, mean = programs.make_constant_actor_and_mean(
+        inputs["low"], inputs["high"], inputs["scale"]
+    )
     return actor, mean.data.fill_
 
 

@@ -27,7 +27,7 @@ from rlregress.frameworks.torchrl.compat import (
     call_with_newest_keywords,
     find_action_spec,
     make_sac_loss,
-    read_attribute,
+    read_renamed,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
@@ -58,7 +58,7 @@ def _measure_gaussian_centre(inputs: Inputs) -> float:
     distribution = call_with_newest_keywords(
         TanhNormal, torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True
     )
-    return float(read_attribute(distribution, "deterministic_sample"))
+    return float(read_renamed(distribution, "deterministic_sample"))
 
 
 def _measure_action_beyond_bounds(inputs: Inputs) -> float:

@@ -164,7 +164,7 @@ class Space:
         return {"low": self.spec.space.low, "high": self.spec.space.high}
 
 
-class _Scaled(nn.Module):
+class _PixelScaling(nn.Module):
     """A layer that scales pictures of bytes to numbers from 0 to 1."""
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
@@ -182,7 +182,7 @@ def _make_network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: 
         )
         flat = features(torch.zeros(shape)).shape[-1]
         return nn.Sequential(
-            _Scaled(),
+            _PixelScaling(),
             features,
             MLP(in_features=flat, out_features=outputs, num_cells=[512], activation_class=nn.ReLU),
         )

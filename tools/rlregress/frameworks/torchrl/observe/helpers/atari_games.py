@@ -209,7 +209,7 @@ def copy_program_transforms(*names: str) -> list[Any]:
     return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in names]
 
 
-def make_player_of_waiting_game(noops: int) -> Player:
+def make_player_waiting_at_reset(noops: int) -> Player:
     """Return a player of the whole environment that waits ``noops`` actions at each reset."""
     game, environment = _make_game_once()
     for transform in environment.base_env._envs[0].transform:
@@ -236,7 +236,7 @@ def _make_models_once() -> tuple[Any, Any]:
     return actor, critic
 
 
-def make_vision(pictures: torch.Tensor) -> Vision:
+def make_vision_of_pictures(pictures: torch.Tensor) -> Vision:
     """Return actor and critic of the program for these pictures [1, 4, 84, 84], as floats."""
     actor, critic = _make_models_once()
 

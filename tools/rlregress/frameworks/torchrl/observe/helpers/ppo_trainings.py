@@ -24,7 +24,7 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     LOG_PROBS,
-    find_value_estimator,
+    find_advantage_estimator,
     make_ppo_loss,
     make_silent_trainer,
 )
@@ -138,7 +138,7 @@ def make_linear_models() -> Models:
     return Models(actor, make_v_network(value), log_std)
 
 
-def make_scripted_maker(**script: Any) -> EnvironmentMaker:
+def make_scripted_environment_maker(**script: Any) -> EnvironmentMaker:
     """Return a function that makes a ``Scripted``, with distinct rewards unless they are given.
 
     (The trainer normalises advantages over the rollout.)
@@ -146,7 +146,7 @@ def make_scripted_maker(**script: Any) -> EnvironmentMaker:
     return functools.partial(Scripted, **{"rewards": [1.0, -1.0], **script})
 
 
-def make_counting_maker(steps: int, **script: Any) -> EnvironmentMaker:
+def make_counting_environment_maker(steps: int, **script: Any) -> EnvironmentMaker:
     """Return a maker of counting environments, whose rewards differ by default."""
     return functools.partial(
         scripted.make_counting_environment, steps, **{"rewards": [1.0, -1.0], **script}
@@ -212,7 +212,7 @@ def run_trainer(
         return batch
 
     if not is_standardised:
-        find_value_estimator(recorded.trainer).average_gae = False
+        find_advantage_estimator(recorded.trainer).average_gae = False
     for stage, batches in (
         ("batch_process", recorded.rollouts),
         ("pre_epoch", recorded.estimated),
