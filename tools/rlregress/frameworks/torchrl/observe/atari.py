@@ -176,7 +176,7 @@ def _measure_scaling_by_program(inputs: Inputs) -> np.ndarray:
     return np.concatenate([atari_vision.measure_inputs_at_corner(vision) for vision in visions])
 
 
-def _make_probe_of_network(measure: Scene) -> Probe:
+def _make_probe_of_networks(measure: Scene) -> Probe:
     return lambda inputs: measure(
         atari_games.make_vision_of_pictures(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
     )
@@ -223,11 +223,11 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.clip_reward", "script"): _measure_reward_clip,
     ("atari.image_scaling", "library"): _measure_scaling_by_transform,
     ("atari.image_scaling", "script"): _measure_scaling_by_program,
-    ("atari.activation", "script"): _make_probe_of_network(atari_vision.measure_activations),
-    ("atari.shared_trunk", "script"): _make_probe_of_network(
+    ("atari.activation", "script"): _make_probe_of_networks(atari_vision.measure_activations),
+    ("atari.shared_trunk", "script"): _make_probe_of_networks(
         atari_vision.count_parameters_by_output
     ),
-    ("atari.networks", "script"): _make_probe_of_network(atari_vision.list_layer_sizes),
+    ("atari.networks", "script"): _make_probe_of_networks(atari_vision.list_layer_sizes),
     ("atari.wrapper_order", "script"): _measure_wrapper_order,
 }
 ABSENT: Mapping[str, str] = {

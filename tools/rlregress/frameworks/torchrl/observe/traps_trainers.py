@@ -32,7 +32,7 @@ from rlregress.probing.scripted import Scripted
 _ROWS = 2
 
 
-def _measure_truncated_flags(inputs: Inputs) -> Any:
+def _list_stored_truncated_flags(inputs: Inputs) -> Any:
     trained = Driver("sac", make_loop_settings(inputs, collected_at_once=int(inputs["steps"])))
     trained.run_loop()
     return trained.buffer[:]["next", "truncated"].double().numpy().reshape(-1)
@@ -84,7 +84,7 @@ def _import_without_hydra() -> Iterator[None]:
         sys.modules.update({n: module for n, module in before.items() if module is not None})
 
 
-def _measure_epsilon_of_configuration(inputs: Inputs) -> float:
+def _measure_log_adam_epsilon(inputs: Inputs) -> float:
     del inputs
     with _import_without_hydra():
         module = importlib.import_module(f"{_CONFIGS}.utils")
@@ -149,7 +149,7 @@ def _measure_update_count(inputs: Inputs) -> float:
     return float(_train_ppo_at_locations(inputs, [0.0] * steps)["optim_steps"][-1])
 
 
-def _measure_error_before_policy_update(inputs: Inputs) -> float:
+def _flag_failure_before_policy_update(inputs: Inputs) -> float:
     trained = Driver("td3", Settings(terminated=1.0, delay=int(inputs["delay"])))
     try:
         trained.run_loop()
@@ -161,10 +161,10 @@ def _measure_error_before_policy_update(inputs: Inputs) -> float:
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("collection.truncated_flags", "trainer"): _measure_truncated_flags,
+    ("collection.truncated_flags", "trainer"): _list_stored_truncated_flags,
     ("optimizer.gradient_clip.switch", "trainer"): _measure_clip_switch,
-    ("optimizer.config_epsilon", "trainer"): _measure_epsilon_of_configuration,
+    ("optimizer.config_epsilon", "trainer"): _measure_log_adam_epsilon,
     ("logging.approx_kl", "trainer"): _measure_approx_kl,
     ("logging.update_count", "trainer"): _measure_update_count,
-    ("logging.before_policy_update", "trainer"): _measure_error_before_policy_update,
+    ("logging.before_policy_update", "trainer"): _flag_failure_before_policy_update,
 }

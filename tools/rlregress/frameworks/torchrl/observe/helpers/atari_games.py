@@ -106,7 +106,7 @@ def fix_random_integers_to_extreme(largest: bool) -> Iterator[None]:
 
 
 class _PlayedEnvironment:
-    """A TorchRL environment as scenes see it: no reset within a step."""
+    """A TorchRL environment with the interface of a ``Player``: no reset within a step."""
 
     def __init__(self, environment: Any) -> None:
         self._environment = environment
@@ -210,7 +210,7 @@ def copy_program_transforms(*names: str) -> list[Any]:
 
 
 def make_player_waiting_at_reset(noops: int) -> Player:
-    """Return a player of the whole environment that waits ``noops`` actions at each reset."""
+    """Return a player of the program's environment, which waits ``noops`` steps at each reset."""
     game, environment = _make_game_once()
     for transform in environment.base_env._envs[0].transform:
         if type(transform).__name__ == "NoopResetEnv":

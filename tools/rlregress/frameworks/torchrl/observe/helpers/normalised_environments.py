@@ -36,7 +36,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def make_transformed_environment(script: Script, *transforms: Any) -> TransformedEnv:
-    """Return an environment that plays a script, within these transforms."""
+    """Return an environment that plays a script, wrapped in these transforms."""
     environment = TransformedEnv(wrap_environment(Scripted(**script)))
     for transform in transforms:
         environment.append_transform(transform)
