@@ -104,9 +104,9 @@ class _Learner:
             storage=storage, batch_size=_BATCH
         )
 
-    def update_once(self, number: int, batch: Any = None) -> None:
-        """Update networks and targets once, on ``batch`` or on random steps of seed ``number``."""
-        torch.manual_seed(number)
+    def update_once(self, seed: int, batch: Any = None) -> None:
+        """Update networks and targets once, on ``batch`` or on random steps of ``seed``."""
+        torch.manual_seed(seed)
         self.optimizer.zero_grad()
         rows = _make_batch(self.algorithm) if batch is None else batch
         sum_losses(self.loss(rows)).backward()
@@ -225,7 +225,7 @@ def _load_torch_file(folder: str, name: str) -> Any:
 def _make_kind_of_state_files(
     algorithm: str, name: str, saving_method: str, *parts: str
 ) -> FileKind:
-    """Return the kind of files of the states of parts of a learner, one file each."""
+    """Return a kind of files with the states of a learner's parts, one file per part."""
 
     def save_states(learner: _Learner, folder: str) -> None:
         for part in parts:

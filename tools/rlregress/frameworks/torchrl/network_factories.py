@@ -126,16 +126,14 @@ class _TwoHeadedLayer(nn.Module):
         return heads[..., :2], nn.functional.softplus(heads[..., 2:4]), heads[..., 4:]
 
 
-def make_two_headed_actor(
-    move: Any, nested: bool, choice: Any = torch.distributions.Categorical
-) -> Any:
-    """Return an actor of two actions: ``move``, which is continuous, and ``choice``, discrete."""
+def make_two_headed_actor(move_distribution: Any, nested: bool) -> Any:
+    """Return an actor with a continuous action "move" and a discrete action "choice"."""
     outputs = [
         ("params", "move", "loc"),
         ("params", "move", "scale"),
         ("params", "choice", "logits"),
     ]
-    kinds = {"move": move, "choice": choice}
+    kinds = {"move": move_distribution, "choice": torch.distributions.Categorical}
     names = {"move": ("agent", "move"), "choice": ("agent", "choice")}
     options = {"distribution_map": kinds, **({"name_map": names} if nested else {})}
     return ProbabilisticActor(

@@ -363,7 +363,7 @@ class _FlatMaskedChoices(gymnasium.ObservationWrapper):
 
 
 def _make_vector_environment(makers: Sequence[Callable[[], Any]]) -> Any:
-    """Return a vector environment of gymnasium, which resets as TorchRL asks for."""
+    """Return a vector environment of gymnasium, which resets within a step for TorchRL."""
     modes = getattr(gymnasium.vector, "AutoresetMode", None)
     mode = {"autoreset_mode": modes.SAME_STEP} if modes else {}
     return gymnasium.vector.SyncVectorEnv(makers, **mode)

@@ -363,7 +363,7 @@ def _read_limits_of_nested_actions(loss: Any, data: Any) -> Any:
     return outputs
 
 
-def _make_call_of_methods(*names: str) -> Callable[[Any, Any], Any]:
+def _make_call_of_methods(*method_names: str) -> Callable[[Any, Any], Any]:
     """Return a call of methods of the loss, each by itself, with random actions."""
 
     def call_method(loss: Any, data: Any, name: str) -> Any:
@@ -373,7 +373,7 @@ def _make_call_of_methods(*names: str) -> Callable[[Any, Any], Any]:
         with _set_random_exploration():
             return Items(
                 (name, call_or_return_error(partial(call_method, loss, data.clone(), name)))
-                for name in names
+                for name in method_names
             )
 
     return call

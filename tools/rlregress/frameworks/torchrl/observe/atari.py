@@ -87,7 +87,7 @@ def _measure_frames_past_end(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_lost_life_flag(inputs: Inputs) -> np.ndarray:
+def _measure_advantages_at_lost_life(inputs: Inputs) -> np.ndarray:
     value = TensorDictModule(torch.nn.Identity(), ["observation"], ["state_value"])
     advantages = []
     for is_announced in (False, True):
@@ -199,7 +199,7 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.episodic_life", "script"): lambda inputs: atari_play.play_lost_lives(
         _make_player_of_base_environment(frame_skip=1)
     ),
-    ("atari.episodic_life.loss_key", "library"): _measure_lost_life_flag,
+    ("atari.episodic_life.loss_key", "library"): _measure_advantages_at_lost_life,
     ("atari.max_and_skip", "library"): _make_probe_of_wrapper_skip(atari_play.play_one_action),
     ("atari.max_and_skip", "script"): _make_probe_of_program_skip(atari_play.play_one_action),
     ("atari.max_and_skip.end", "library"): _make_probe_of_wrapper_skip(

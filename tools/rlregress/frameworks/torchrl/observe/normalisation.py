@@ -54,7 +54,7 @@ def _pass_stream_through_transforms(transforms: Sequence[Any], scripts: Sequence
     )
 
 
-def _pass_stream_through_library(scripts: Sequence[Script]) -> Walked:
+def _pass_stream_through_vecnorm(scripts: Sequence[Script]) -> Walked:
     return _pass_stream_through_transforms([VecNorm(in_keys=["observation"])], scripts)
 
 
@@ -146,7 +146,7 @@ PROBES: Mapping[tuple[str, str], Raw] = {
         for id, measure in normalisation.MEASUREMENTS.items()
     },
     **{
-        (id, "library"): partial(_MEASUREMENTS[id], _pass_stream_through_library) for id in _STREAMS
+        (id, "library"): partial(_MEASUREMENTS[id], _pass_stream_through_vecnorm) for id in _STREAMS
     },
     **{
         (id, "script"): partial(_MEASUREMENTS[id], _pass_stream_through_ppo_program)

@@ -20,7 +20,7 @@ _NO_CLIP = 1e9
 
 
 def _make_scheduler_to_zero(rollouts: int) -> Any:
-    """Return PyTorch's linear scheduler: the trainer steps it once per rollout."""
+    """Return a maker of PyTorch's linear scheduler, which is stepped once per rollout."""
     return lambda optimizer: torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, rollouts)
 
 

@@ -52,7 +52,7 @@ _NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
 
 
 class Driver:
-    """A program that runs again for each request (see ``twin_agents.TwinDriver``).
+    """A driver that runs the program again for each request (see ``twin_agents.TwinDriver``).
 
     Args:
         family: "sac" or "td3".

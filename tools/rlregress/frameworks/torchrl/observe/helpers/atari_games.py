@@ -204,9 +204,9 @@ def _make_game_once() -> tuple[AtariGame, Any]:
     return game, make_parallel_environment(game)
 
 
-def copy_program_transforms(*names: str) -> list[Any]:
+def copy_program_transforms(*class_names: str) -> list[Any]:
     """Return copies of the program's transforms of these classes."""
-    return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in names]
+    return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in class_names]
 
 
 def make_player_waiting_at_reset(noops: int) -> Player:
