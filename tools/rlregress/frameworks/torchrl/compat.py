@@ -145,9 +145,8 @@ def find_action_spec(environment: Any) -> Any:
 
 def make_ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
     """Return a ``ClipPPOLoss``."""
-    if options.get(
-        "clip_value", False
-    ) is None and "clip_value" not in list_parameters_with_inherited(ClipPPOLoss):
+    parameters = list_parameters_with_inherited(ClipPPOLoss)
+    if options.get("clip_value", False) is None and "clip_value" not in parameters:
         # until 0.3 there was nothing to switch off
         del options["clip_value"]
     return call_with_newest_keywords(ClipPPOLoss, actor, critic, **options)

@@ -425,11 +425,8 @@ def read_applied_hyperparameters(
 def _read_settings_of_trainer(algorithm: str, trainer: Any, loss: Any) -> dict[str, Any]:
     stepper: Any = getattr(trainer, "optimization_stepper", None)
     optimizer = stepper.optimizer_actor if algorithm == "td3" else trainer.optimizer
-    (group, *_), buffer, collector = (
-        optimizer.param_groups,
-        trainer.replay_buffer,
-        trainer.collector,
-    )
+    (group, *_), collector = optimizer.param_groups, trainer.collector
+    buffer = trainer.replay_buffer
     used = {
         **{name: read() for name, read in _bind_readers_of_loss(algorithm, loss).items()},
         "learning_rate": group["lr"],

@@ -89,7 +89,7 @@ def _walk_through_sac_program(scripts: Sequence[Script]) -> Walked:
         return walk_through_environment(environment, count_steps_of_script(script))
 
 
-def _measure_observations_in_evaluation(inputs: Inputs) -> np.ndarray:
+def _normalise_observations_in_evaluation(inputs: Inputs) -> np.ndarray:
     training, evaluation = inputs["training"], inputs["evaluation"]
     x = np.concatenate([training[1:], evaluation[1:]])
     before = np.concatenate([training[:-1], evaluation[:-1]])
@@ -111,7 +111,7 @@ def _run_ppo_program_with_evaluation(inputs: Inputs) -> EvaluatedProgramRun:
     )
 
 
-def _measure_observations_with_saved_statistics(inputs: Inputs) -> np.ndarray:
+def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
     program = programs.load_program("ppo", "utils_mujoco")
     programs.find_first_name_in_program(program, "make_render_env")
     checkpoint: Any = _run_ppo_program_with_evaluation(inputs).checkpoint
@@ -176,9 +176,9 @@ PROBES: Mapping[tuple[str, str], Raw] = {
     ("normalisation.default.off_policy", "script"): partial(
         normalisation.measure_default_off_policy_normalisation, _walk_through_sac_program
     ),
-    ("normalisation.evaluation", "library"): _measure_observations_in_evaluation,
+    ("normalisation.evaluation", "library"): _normalise_observations_in_evaluation,
     ("normalisation.evaluation", "script"): lambda i: _run_ppo_program_with_evaluation(i).evaluated,
-    ("normalisation.saved", "script"): _measure_observations_with_saved_statistics,
+    ("normalisation.saved", "script"): _normalise_observations_after_loading,
 }
 
 ABSENT: Mapping[str, str] = {

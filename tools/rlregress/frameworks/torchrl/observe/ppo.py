@@ -78,7 +78,7 @@ def _measure_policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
     )
 
 
-def _measure_mean_policy_loss(inputs: Inputs) -> float:
+def _measure_loss_with_normalised_advantages(inputs: Inputs) -> float:
     size = int(inputs["minibatch_size"])
     parts = np.reshape(inputs["advantages"], (-1, size))
     losses = [
@@ -90,7 +90,7 @@ def _measure_mean_policy_loss(inputs: Inputs) -> float:
     return float(np.mean(losses))
 
 
-def _measure_loss_of_normalised_advantages(inputs: Inputs) -> float:
+def _measure_normalisation_epsilon(inputs: Inputs) -> float:
     return _measure_policy_loss(
         {"clip_epsilon": 0.2, "normalize_advantage": True},
         count=len(inputs["advantages"]),
@@ -149,8 +149,8 @@ PROBES: dict[tuple[str, str], Raw] = {
         # neither the loss nor the library clips gradients
         if id != "ppo.gradient_clip"
     },
-    ("ppo.advantage_normalisation", "library"): _measure_mean_policy_loss,
-    ("ppo.advantage_normalisation.epsilon", "library"): _measure_loss_of_normalised_advantages,
+    ("ppo.advantage_normalisation", "library"): _measure_loss_with_normalised_advantages,
+    ("ppo.advantage_normalisation.epsilon", "library"): _measure_normalisation_epsilon,
     ("ppo.action.bounding", "library"): _make_probe_of_action_bounding(_make_library_actor),
     ("ppo.action.bounding", "script"): _make_probe_of_action_bounding(_make_script_actor),
 }

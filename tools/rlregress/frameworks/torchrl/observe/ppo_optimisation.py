@@ -79,7 +79,7 @@ def _run_script(rewards: Sequence[float], minibatch: int, **options: Any) -> Los
     return run_ppo_program(make_environment, len(rewards), len(rewards), minibatch, **options)
 
 
-def _measure_mean_policy_loss(run: Any, inputs: Inputs) -> Any:
+def _measure_loss_with_normalised_advantages(run: Any, inputs: Inputs) -> Any:
     rewards = inputs["advantages"]
     minibatch = int(inputs.get("minibatch_size", len(rewards)))
     change = make_change_of_ratios(inputs["ratio"])
@@ -98,10 +98,14 @@ def _measure_adam_epsilon_of_script(inputs: Inputs) -> float:
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("ppo.advantage_normalisation", "trainer"): partial(_measure_mean_policy_loss, _run_trainer),
-    ("ppo.advantage_normalisation", "script"): partial(_measure_mean_policy_loss, _run_script),
+    ("ppo.advantage_normalisation", "trainer"): partial(
+        _measure_loss_with_normalised_advantages, _run_trainer
+    ),
+    ("ppo.advantage_normalisation", "script"): partial(
+        _measure_loss_with_normalised_advantages, _run_script
+    ),
     ("ppo.advantage_normalisation.epsilon", "trainer"): partial(
-        _measure_mean_policy_loss, _run_trainer
+        _measure_loss_with_normalised_advantages, _run_trainer
     ),
     ("ppo.gradient_clip", "trainer"): partial(_measure_capped_gradient_norm, _run_trainer),
     ("ppo.gradient_clip", "script"): partial(_measure_capped_gradient_norm, _run_script),

@@ -102,15 +102,15 @@ def _measure_share_of_distinct_samples(inputs: Inputs) -> float:
     return len(np.unique(buffer.sample()["reward"].numpy())) / count
 
 
-def _list_rewards_after_overwriting(inputs: Inputs) -> Any:
+def _list_rewards_left_in_full_buffer(inputs: Inputs) -> Any:
     buffer = _make_buffer(int(inputs["capacity"]))
     for transition in _make_transitions(inputs["rewards"]).unbind(0):
         buffer.add(transition)
     return np.sort(buffer[:]["reward"].numpy())
 
 
-def _make_probe_of_stored_transitions(driver: Callable[..., Any]) -> Raw:
-    def count_stored_transitions(inputs: Inputs) -> list[float]:
+def _make_probe_of_warmup_rows(driver: Callable[..., Any]) -> Raw:
+    def count_rows_stored_in_warmup(inputs: Inputs) -> list[float]:
         settings = Settings(
             steps=int(inputs["steps"]),
             starts=int(inputs["warmup"]),
@@ -122,7 +122,7 @@ def _make_probe_of_stored_transitions(driver: Callable[..., Any]) -> Raw:
             training.run_loop()
         return [float(len(training.buffer)) for training in trained]
 
-    return count_stored_transitions
+    return count_rows_stored_in_warmup
 
 
 def _flag_nan_in_rebuilt_observation(inputs: Inputs) -> list[float]:
@@ -156,9 +156,9 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("nstep.truncation", "library"): _make_probe_of_targets((0, 1, 2)),
     ("nstep.newest_steps", "library"): _make_probe_of_targets((4, 5)),
     ("replay.sampling", "library"): _measure_share_of_distinct_samples,
-    ("replay.warmup", "trainer"): _make_probe_of_stored_transitions(twin_trainers.Driver),
-    ("replay.warmup", "script"): _make_probe_of_stored_transitions(twin_programs.Driver),
-    ("replay.overwriting", "library"): _list_rewards_after_overwriting,
+    ("replay.warmup", "trainer"): _make_probe_of_warmup_rows(twin_trainers.Driver),
+    ("replay.warmup", "script"): _make_probe_of_warmup_rows(twin_programs.Driver),
+    ("replay.overwriting", "library"): _list_rewards_left_in_full_buffer,
     ("replay.shared_observations", "library"): _flag_nan_in_rebuilt_observation,
     ("replay.both_flags", "library"): _measure_target_with_both_flags,
 }

@@ -95,7 +95,7 @@ def _flag_critics_with_equal_weights(inputs: Inputs) -> list[float]:
     return [float(torch.equal(copy, weights)) for copy in copies]
 
 
-def _count_default_critics(inputs: Inputs) -> list[float]:
+def _measure_critic_count(inputs: Inputs) -> list[float]:
     del inputs
     actor = make_stochastic_policy(
         FixedLocScale([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal
@@ -160,7 +160,7 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("policy.out_of_bounds", "library"): _measure_executed_action_beyond_bounds,
     ("policy.stored_log_prob", "library"): _measure_share_of_wrong_log_probs,
     ("networks.single_critic", "library"): _flag_critics_with_equal_weights,
-    ("networks.critic_count", "library"): _count_default_critics,
+    ("networks.critic_count", "library"): _measure_critic_count,
     ("dqn.exploration.draw", "library"): _measure_share_of_mixed_exploration,
     ("target.hard_update_period", "library"): _measure_gaps_between_hard_updates,
     ("collection.autoreset", "library"): _measure_share_of_reset_steps,

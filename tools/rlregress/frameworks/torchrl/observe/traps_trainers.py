@@ -32,7 +32,7 @@ from rlregress.probing.scripted import Scripted
 _ROWS = 2
 
 
-def _list_stored_truncated_flags(inputs: Inputs) -> Any:
+def _measure_truncated_flags(inputs: Inputs) -> Any:
     trained = Driver("sac", make_loop_settings(inputs, collected_at_once=int(inputs["steps"])))
     trained.run_loop()
     return trained.buffer[:]["next", "truncated"].double().numpy().reshape(-1)
@@ -161,7 +161,7 @@ def _flag_failure_before_policy_update(inputs: Inputs) -> float:
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("collection.truncated_flags", "trainer"): _list_stored_truncated_flags,
+    ("collection.truncated_flags", "trainer"): _measure_truncated_flags,
     ("optimizer.gradient_clip.switch", "trainer"): _measure_clip_switch,
     ("optimizer.config_epsilon", "trainer"): _measure_log_adam_epsilon,
     ("logging.approx_kl", "trainer"): _measure_approx_kl,

@@ -130,10 +130,8 @@ def check_and_select_hyperparameters(
                     f"{settings['learning_rate']}"
                 )
     known_keys = _KEYS[algorithm]
-    unknown, missing = (
-        sorted(set(settings) - known_keys - _OPTIONAL),
-        sorted(known_keys - set(settings)),
-    )
+    unknown = sorted(set(settings) - known_keys - _OPTIONAL)
+    missing = sorted(known_keys - set(settings))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
     if missing:
