@@ -400,7 +400,7 @@ class _TrainerWithFiles:
 def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _TrainerWithFiles:
     request = _make_small_training_request(algorithm, make_env, seed)
     created = training.make_trainer_with_hook(request)
-    created.serve_checkpoints(request)
+    created.set_checkpoint_request(request)
     return _TrainerWithFiles(created.trainer, created.loss)
 
 

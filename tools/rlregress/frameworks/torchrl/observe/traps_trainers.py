@@ -108,7 +108,7 @@ class _ScriptedLocation(torch.nn.Module):
         return output, torch.ones_like(output)
 
 
-def _train_ppo_at_locations(inputs: Inputs, locations: list[float]) -> Any:
+def _train_ppo_and_get_log(inputs: Inputs, locations: list[float]) -> dict[str, Any]:
     """Train PPO with a policy of mean locations[k] in minibatch k; return the trainer's log."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
@@ -139,14 +139,14 @@ def _measure_approx_kl(inputs: Inputs) -> Any:
     locations = [
         shifted if step == update else 0.0 for update in range(steps) for step in range(steps)
     ]
-    log = _train_ppo_at_locations(inputs, locations + [shifted] * steps)
+    log = _train_ppo_and_get_log(inputs, locations + [shifted] * steps)
     logged = [float(number) for number in log["kl_approx"]]
     return np.array(logged[:-1]) / logged[-1]
 
 
 def _measure_update_count(inputs: Inputs) -> float:
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
-    return float(_train_ppo_at_locations(inputs, [0.0] * steps)["optim_steps"][-1])
+    return float(_train_ppo_and_get_log(inputs, [0.0] * steps)["optim_steps"][-1])
 
 
 def _flag_failure_before_policy_update(inputs: Inputs) -> float:

@@ -176,9 +176,9 @@ class _Loop:
             if schedule.optimizer is optimizer:
                 schedule.step()
 
-    def evaluate_between_batches(self, policy: Any, number: int) -> None:
-        """Evaluate between two batches, if requested."""
-        if "callback" in self.evaluations and number == 1:
+    def evaluate_between_batches(self, policy: Any, batch_number: int) -> None:
+        """Evaluate after the second batch, if "callback" is among the evaluations."""
+        if "callback" in self.evaluations and batch_number == 1:
             self._roll_out(policy, compat.find_deterministic_exploration())
 
     def roll_out_evaluations(self, policy: Any) -> None:

@@ -26,11 +26,11 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
             first.trainer.request_stop()
 
     first.trainer.register_op("post_steps", stop_at_half)
-    first.serve_checkpoints(request)
+    first.set_checkpoint_request(request)
     first.trainer.train()
     with isolate_random_generators():
         second = make_trainer_with_hook(request)
         second.trainer.load_state_dict(state)
-    second.serve_checkpoints(request)
+    second.set_checkpoint_request(request)
     second.trainer.train()
     return make_trained_agent(second)

@@ -135,7 +135,7 @@ class _AfterBatch:
         # the request is of one process
         return {"trainer": self.trainer, "loss": self.loss, "diagnostics": self.diagnostics}
 
-    def serve_checkpoints(self, request: TrainingRequest) -> None:
+    def set_checkpoint_request(self, request: TrainingRequest) -> None:
         """Set the request whose checkpoints are served from the training's current step on."""
         self._request = request
         self._passing = PendingCheckpoints(request.checkpoints, self.trainer.collected_frames)
@@ -189,7 +189,7 @@ def train(request: TrainingRequest) -> Trained:
     """
     copyreg.pickle(ReplayBufferTrainer, _reduce_sampler_without_iterator)
     after_batch = make_trainer_with_hook(request) if request.kept is None else request.kept
-    after_batch.serve_checkpoints(request)
+    after_batch.set_checkpoint_request(request)
     after_batch.trainer.train()
     return make_trained_agent(after_batch)
 
