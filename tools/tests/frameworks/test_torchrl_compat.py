@@ -62,7 +62,7 @@ def test_keywords_are_given_as_the_version_takes_them():
     assert not caught.value.known
     loss = compat.call_with_newest_keywords(Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25)
     assert (loss.actor, loss.entropy_coef, loss.critic_coef) == ("actor", 0.5, 0.25)
-    assert compat.read_attribute(loss, "entropy_coeff") == 0.5
+    assert compat.read_renamed(loss, "entropy_coeff") == 0.5
     assert compat.find_parameter(Old.Loss, "critic_coeff").default == 1.0
     with pytest.raises(Unsupported, match="^Loss of torchrl .* has no keyword 'clip_value'$"):
         compat.call_with_newest_keywords(Old.Loss, "actor", clip_value=0.2)
@@ -86,7 +86,7 @@ def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatc
 @pytest.mark.parametrize("numbers", [(0, 13), (0, 14)])
 def test_q_networks_keep_their_numbers_in_every_version(monkeypatch, numbers):
     """Two Q networks reach the loss as they are, trained and target, with updatable targets."""
-    monkeypatch.setattr(compat, "read_version_numbers", lambda package: numbers)
+    monkeypatch.setattr(compat, "read_major_and_minor_version", lambda package: numbers)
     critics = [
         known_networks.make_q_network(known_networks.Constant(number)) for number in (1.0, 2.0)
     ]

@@ -72,10 +72,8 @@ _PLACES: dict[str, Sequence[str]] = {
 }
 
 
-def read_version_numbers(package: str) -> tuple[int, ...]:
-    """Return major and minor number of an installed package; ``torchrl.__version__`` is wrong in
-    0.10.
-    """
+def read_major_and_minor_version(package: str) -> tuple[int, ...]:
+    """Return (major, minor) of an installed package; ``torchrl.__version__`` is wrong in 0.10."""
     version = installed_metadata.map_installed_versions((package,))[package]
     return tuple(int(number) for number in version.split(".")[:2])
 
@@ -88,7 +86,7 @@ def _patch_torch_for_tensordict() -> None:
         reductions.ForkingPickler = multiprocessing.reduction.ForkingPickler
     # tensordict until 0.6 imports a module that cannot be imported without the compiler
     state: Any = torch.jit._state
-    if not state._enabled and read_version_numbers("tensordict") < (0, 7):
+    if not state._enabled and read_major_and_minor_version("tensordict") < (0, 7):
         state.enable()
         try:
             importlib.import_module("torch.jit._shape_functions")
@@ -100,11 +98,11 @@ def __getattr__(name: str) -> Any:
     """Return TorchRL's class or function of that name, imported when it is first used."""
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    member = globals()[name] = _import_name_or_absent(name)
+    member = globals()[name] = _import_or_make_placeholder(name)
     return member
 
 
-def _import_name_or_absent(name: str) -> Any:
+def _import_or_make_placeholder(name: str) -> Any:
     error: BaseException = ImportError()
     for place in _PLACES[name]:
         module, _, own = place.partition(":")

@@ -24,12 +24,12 @@ _PARTS = {
 
 
 def _make_option_trainings(
-    trainings: Mapping[str, TraceTraining], *packages: str
+    trainings: Mapping[str, TraceTraining], *torchrl_subpackages: str
 ) -> OptionTrainings:
-    return OptionTrainings(trainings, [f"torchrl.{package}" for package in packages])
+    return OptionTrainings(trainings, [f"torchrl.{name}" for name in torchrl_subpackages])
 
 
-def _select_short_trainings(comma_separated_titles: str) -> dict[str, TraceTraining]:
+def _shorten_builtin_trainings(comma_separated_titles: str) -> dict[str, TraceTraining]:
     """Return the built-in trainings of these titles, cut to 72 steps."""
     trainings: Mapping[str, Any] = TRAININGS
     return {
@@ -53,15 +53,15 @@ def list_generated_calls() -> Mapping[str, TraceTraining]:
         # without options: each would start processes again
         "dqn calls-processes": _make_option_trainings(short_trainings.make_process_trainings()),
         "sac calls-buffers": _make_option_trainings(
-            {**_select_short_trainings(
+            {**_shorten_builtin_trainings(
                 "sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"),
              **module_trainings.make_buffer_trainings()}, "data"),
         "sac calls-noise": _make_option_trainings(
-            {**_select_short_trainings(
+            {**_shorten_builtin_trainings(
                 "sac vectorised-noise, td3 one-environment, dqn one-environment"),
              **module_trainings.make_noise_trainings()}, "modules.tensordict_module.exploration"),
         "dqn calls-networks": _make_option_trainings(
-            {**_select_short_trainings(
+            {**_shorten_builtin_trainings(
                 "dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
              **module_trainings.make_network_trainings()}, "modules.models",
              "modules.tensordict_module"),

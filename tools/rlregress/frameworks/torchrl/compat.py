@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     SACLoss,
     TD3Loss,
     TensorDictSequential,
-    read_version_numbers,
+    read_major_and_minor_version,
 )
 from rlregress.probing import installed_metadata
 from rlregress.probing.families import is_absent_name
@@ -50,26 +50,26 @@ def _read_version() -> str:
     return f"torchrl {installed_metadata.map_installed_versions(('torchrl',))['torchrl']}"
 
 
-def find_keyword_name(called: Any, name: str) -> str:
-    """Return the installed version's name of a keyword.
+def find_keyword_name(called: Any, newest_name: str) -> str:
+    """Return the installed version's name of a keyword, found by its newest name.
 
     Raises:
         Unsupported: it has no such keyword.
     """
     parameters = list_parameters_with_inherited(called)
-    for candidate in (name, _RENAMED.get(name, name)):
+    for candidate in (newest_name, _RENAMED.get(newest_name, newest_name)):
         if candidate in parameters:
             return candidate
-    raise Unsupported(f"{called.__name__} of {_read_version()} has no keyword '{name}'")
+    raise Unsupported(f"{called.__name__} of {_read_version()} has no keyword '{newest_name}'")
 
 
-def find_parameter(called: Any, name: str) -> inspect.Parameter:
+def find_parameter(called: Any, newest_name: str) -> inspect.Parameter:
     """Return the parameter behind a keyword's newest name; raises as ``find_keyword_name`` does."""
-    return list_parameters_with_inherited(called)[find_keyword_name(called, name)]
+    return list_parameters_with_inherited(called)[find_keyword_name(called, newest_name)]
 
 
 def rename_options_for_version(called: Any, **arguments: Any) -> dict[str, Any]:
-    """Return keyword arguments, in the names of the installed version."""
+    """Return keyword arguments under the names that ``called`` has in the installed version."""
     parameters = list_parameters_with_inherited(called)
     return {
         find_keyword_name(called, name): value
@@ -120,16 +120,16 @@ def make_silent_trainer(
     )
 
 
-def read_attribute(owner: Any, name: str) -> Any:
-    """Return the attribute that the newest version calls so, whatever the installed one calls it.
+def read_renamed(owner: Any, newest_name: str) -> Any:
+    """Return an attribute by its newest name, whatever the installed version calls it.
 
     Raises:
-        Unsupported: the installed version has none of that kind.
+        Unsupported: the installed version has no such attribute.
     """
-    for candidate in (name, _RENAMED.get(name, name)):
+    for candidate in (newest_name, _RENAMED.get(newest_name, newest_name)):
         if hasattr(owner, candidate):
             return getattr(owner, candidate)
-    raise Unsupported(f"{type(owner).__name__} of {_read_version()} has no '{name}'")
+    raise Unsupported(f"{type(owner).__name__} of {_read_version()} has no '{newest_name}'")
 
 
 def find_action_spec(environment: Any) -> Any:
@@ -145,9 +145,8 @@ def find_action_spec(environment: Any) -> Any:
 
 def make_ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
     """Return a ``ClipPPOLoss``."""
-    if options.get(
-        "clip_value", False
-    ) is None and "clip_value" not in list_parameters_with_inherited(ClipPPOLoss):
+    parameters = list_parameters_with_inherited(ClipPPOLoss)
+    if options.get("clip_value", False) is None and "clip_value" not in parameters:
         # until 0.3 there was nothing to switch off
         del options["clip_value"]
     return call_with_newest_keywords(ClipPPOLoss, actor, critic, **options)
@@ -164,7 +163,7 @@ def make_td3_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
 
 
 def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str, Any]) -> Any:
-    if not isinstance(critics, (list, tuple)) or read_version_numbers("torchrl") >= (0, 14):
+    if not isinstance(critics, (list, tuple)) or read_major_and_minor_version("torchrl") >= (0, 14):
         return call_with_newest_keywords(kind, actor, critics, **options)
     # until 0.13 a list of networks is refused, or has target networks that cannot be updated: one
     # network is multiplied, and what the others hold is copied into the multiples
@@ -182,13 +181,13 @@ def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str
     return loss
 
 
-def find_value_estimator(trainer: Any) -> Any:
+def find_advantage_estimator(ppo_trainer: Any) -> Any:
     """Return the estimator of advantages that a ``PPOTrainer`` has made."""
-    registered = trainer._modules.get("value_estimator")
+    registered = ppo_trainer._modules.get("value_estimator")
     if registered is not None:
         return registered.value_estimator
     # until 0.13 it is called before every epoch without being one of the trainer's parts
-    called = [getattr(op, "__wrapped__", op) for op, _ in trainer._pre_epoch_ops]
+    called = [getattr(op, "__wrapped__", op) for op, _ in ppo_trainer._pre_epoch_ops]
     (estimator,) = [op for op in called if isinstance(op, GAE)]
     return estimator
 
@@ -210,21 +209,21 @@ def get_loss_output(outputs: Any, name: str) -> Any:
     return outputs[name]
 
 
-def estimate_next_values(loss: Any, batch: Any) -> torch.Tensor:
-    """Return the values of each next state by the target networks of a ``TD3Loss``, [batch]."""
+def estimate_next_values(td3_loss: Any, batch: Any) -> torch.Tensor:
+    """Return the value of each next state by the target networks of a ``TD3Loss``, [batch]."""
     recorded: list[torch.Tensor] = []
-    estimate = loss.value_estimator.value_estimate
+    estimate = td3_loss.value_estimator.value_estimate
 
     def note_next_values_and_estimate(batch_of_values: Any, *arguments: Any, **named: Any) -> Any:
         recorded.append(batch_of_values["next", "state_action_value"].detach().reshape(-1))
         return estimate(batch_of_values, *arguments, **named)
 
     # until 0.3 the loss returns their mean alone
-    loss.value_estimator.value_estimate = note_next_values_and_estimate
+    td3_loss.value_estimator.value_estimate = note_next_values_and_estimate
     try:
-        loss(batch)
+        td3_loss(batch)
     finally:
-        loss.value_estimator.value_estimate = estimate
+        td3_loss.value_estimator.value_estimate = estimate
     return recorded[-1]
 
 

@@ -68,7 +68,7 @@ class FixedLocScale(nn.Module):
         return self.loc.expand(*shape, -1).clone(), self.scale.expand(*shape, -1).clone()
 
 
-class ReportedLogProb(torch.distributions.Distribution):
+class FixedLogProbDistribution(torch.distributions.Distribution):
     """A distribution whose samples are the action 0, with log-probability ``reported`` [..., 1]."""
 
     arg_constraints: dict = {}
@@ -97,7 +97,7 @@ def make_reporting_policy(log_prob: float) -> ProbabilisticActor:
         TensorDictModule(Constant(log_prob), in_keys=["observation"], out_keys=["reported"]),
         in_keys=["reported"],
         spec=make_action_box(-1.0, 1.0),
-        distribution_class=ReportedLogProb,
+        distribution_class=FixedLogProbDistribution,
         return_log_prob=True,
     )
 

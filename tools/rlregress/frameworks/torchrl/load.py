@@ -43,7 +43,7 @@ from rlregress.probing.interface import TrainingRequest
 
 _OBJECTIVES = "torchrl.objectives"
 _WEIGHTS, _ROWS, _TRAINER = "loss.pt", "rows", "trainer"
-#: rows of a batch, and of the replay buffer: it is written on amid of it.
+#: rows of a batch and of the replay buffer, in which a batch wraps around.
 _BATCH, _STORED = 16, 36
 #: updates of the training, and of what goes on after it.
 _UPDATES, _MORE = 5, 4
@@ -104,9 +104,9 @@ class _Learner:
             storage=storage, batch_size=_BATCH
         )
 
-    def update_once(self, number: int, batch: Any = None) -> None:
-        """Update networks and targets once, on ``batch`` or on random steps of seed ``number``."""
-        torch.manual_seed(number)
+    def update_once(self, seed: int, batch: Any = None) -> None:
+        """Update networks and targets once, on ``batch`` or on random steps of ``seed``."""
+        torch.manual_seed(seed)
         self.optimizer.zero_grad()
         rows = _make_batch(self.algorithm) if batch is None else batch
         sum_losses(self.loss(rows)).backward()
@@ -121,9 +121,7 @@ class _Learner:
 
 
 def _map_tensors_of_module(module: Any) -> dict[str, Any]:
-    """Return the tensors of a module, without the sizes and devices that tensordict noted until
-    0.11.
-    """
+    """Return the tensors of a module's state, without tensordict's metadata (until 0.11)."""
     state = module.state_dict()
     return {name: item for name, item in state.items() if isinstance(item, torch.Tensor)}
 
@@ -187,17 +185,17 @@ def _list_items_of_learner(learner: _Learner) -> Iterator[Item]:
     torch.manual_seed(0)
     batch = _make_batch(learner.algorithm)
     yield "losses", dict(learner.loss(batch).items()), loss.forward
-    yield from _list_actions_as_items(_get_actor(learner))
+    yield from _list_actions_as_items(_get_actor_and_parameters(learner))
 
 
-def _get_actor(learner: _Learner) -> Any:
+def _get_actor_and_parameters(learner: _Learner) -> tuple[Any, Any]:
     name = "value_network" if learner.algorithm == "dqn" else "actor_network"
     network, parameters = getattr(learner.loss, name), getattr(learner.loss, f"{name}_params")
     return network, parameters
 
 
-def _list_actions_as_items(actor: Any) -> Iterator[Item]:
-    network, parameters = actor
+def _list_actions_as_items(actor_and_parameters: tuple[Any, Any]) -> Iterator[Item]:
+    network, parameters = actor_and_parameters
     types = find_in_library("torchrl.envs.utils", "ExplorationType")
     exploration = find_in_library("torchrl.envs.utils", "set_exploration_type")
     torch.manual_seed(0)
@@ -227,7 +225,7 @@ def _load_torch_file(folder: str, name: str) -> Any:
 def _make_kind_of_state_files(
     algorithm: str, name: str, saving_method: str, *parts: str
 ) -> FileKind:
-    """Return the kind of files of the states of parts of a learner, one file each."""
+    """Return a kind of files with the states of a learner's parts, one file per part."""
 
     def save_states(learner: _Learner, folder: str) -> None:
         for part in parts:
@@ -250,8 +248,8 @@ def _make_kind_of_state_files(
 
 
 def _make_kind_of_policy_file(algorithm: str) -> FileKind:
-    def extract_policy(learner: _Learner) -> Any:
-        network, parameters = _get_actor(learner)
+    def copy_policy_weights(learner: _Learner) -> dict[str, torch.Tensor]:
+        network, parameters = _get_actor_and_parameters(learner)
         with parameters.to_module(network):
             return {name: tensor.clone() for name, tensor in network.state_dict().items()}
 
@@ -270,7 +268,7 @@ def _make_kind_of_policy_file(algorithm: str) -> FileKind:
         yield from _list_actions_as_items((network, parameters))
 
     return FileKind(
-        f"{algorithm} policy", "state_dict of the actor, torch.save", of=extract_policy,
+        f"{algorithm} policy", "state_dict of the actor, torch.save", of=copy_policy_weights,
         save=save_policy, load=load_from_folder, state=list_items_of_network, go_on=lambda it: (),
     )  # fmt: skip
 
@@ -368,7 +366,7 @@ def _train_normalised_environment(make_env: Callable[..., Any], seed: int) -> An
 # -- trainers --------------------------------------------------------------------------------------
 
 
-def _make_request_for_stored_sizes(
+def _make_small_training_request(
     algorithm: str, make_env: Callable[..., Any], seed: int
 ) -> TrainingRequest:
     from rlregress.frameworks.torchrl.train.builtin_trainings import SETTINGS
@@ -381,8 +379,8 @@ def _make_request_for_stored_sizes(
     return TrainingRequest(algorithm, make_env, settings, total_steps=4 * batch, seed=seed)
 
 
-class _SavedTrainer:
-    """A trainer, and the folder with files that it wrote during its training."""
+class _TrainerWithFiles:
+    """A trainer, and the folder of the files that it wrote during its training, if any."""
 
     def __init__(self, trainer: Any, loss: Any) -> None:
         self.trainer, self.loss = trainer, loss
@@ -399,42 +397,44 @@ class _SavedTrainer:
             self.trainer.save_trainer(force_save=True)
 
 
-def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
-    request = _make_request_for_stored_sizes(algorithm, make_env, seed)
-    created = training.make_trainer_of_request(request)
-    created.serve_checkpoints(request)
-    return _SavedTrainer(created.trainer, created.loss)
+def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _TrainerWithFiles:
+    request = _make_small_training_request(algorithm, make_env, seed)
+    created = training.make_trainer_with_hook(request)
+    created.set_checkpoint_request(request)
+    return _TrainerWithFiles(created.trainer, created.loss)
 
 
-def _train_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
+def _train_and_save_midway(
+    algorithm: str, make_env: Callable[..., Any], seed: int
+) -> _TrainerWithFiles:
     first = _make_new_trainer(algorithm, make_env, seed)
     folder = tempfile.TemporaryDirectory()
     half = first.trainer.total_frames // 2
 
-    def save_trainer_file() -> None:
+    def save_at_half() -> None:
         if first.written is None and first.trainer.collected_frames >= half:
             first.save_trainer(folder.name)
             first.written = folder
 
-    first.trainer.register_op("post_steps", save_trainer_file)
+    first.trainer.register_op("post_steps", save_at_half)
     first.trainer.train()
     return first
 
 
 def _make_kind_of_trainer_file(algorithm: str) -> FileKind:
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _SavedTrainer:
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _TrainerWithFiles:
         restored = _make_new_trainer(algorithm, make_env, 7)
         restored.trainer.load_from_file(os.path.join(folder, _TRAINER))
         return restored
 
-    def list_items_of_trainer(saved: _SavedTrainer) -> Iterator[Item]:
+    def list_items_of_trainer(saved: _TrainerWithFiles) -> Iterator[Item]:
         loading = type(saved.trainer).load_from_file
         yield "parameters", _map_tensors_of_module(saved.loss), loading
         yield "frames", saved.trainer.collected_frames, loading
         stepper = getattr(saved.trainer, "optimizer", None)
         yield "optimizer", stepper and stepper.state_dict(), loading
 
-    def train_further(saved: _SavedTrainer) -> Iterator[Item]:
+    def train_further(saved: _TrainerWithFiles) -> Iterator[Item]:
         torch.manual_seed(0)
         saved.trainer.train()
         yield "continued training", _map_tensors_of_module(saved.loss), type(saved.trainer).train
@@ -473,7 +473,7 @@ def _make_trainings_with_files(algorithm: str) -> Iterator[TrainingWithFiles]:
     )
     if algorithm in ("ppo", "sac", "td3"):
         trainer = mark_stored_kinds([_make_kind_of_trainer_file(algorithm)], _STORED_KINDS)
-        yield TrainingWithFiles(partial(_train_trainer, algorithm), trainer)
+        yield TrainingWithFiles(partial(_train_and_save_midway, algorithm), trainer)
     if algorithm == "ppo":
         yield TrainingWithFiles(
             _train_normalised_environment,

@@ -92,10 +92,10 @@ def _sample_ensemble(make_env: Callable[..., Any], seed: int, **options: Any) ->
     return {"samples": [ensemble.sample() for _ in range(2)]}
 
 
-def _follow_schedule(
+def _step_buffer_scheduler(
     make_env: Callable[..., Any], seed: int, kind: str, start: float = 0.5, **options: Any
 ) -> dict[str, Any]:
-    """Step a schedule of a buffer's setting, then another schedule that loads its state."""
+    """Step a scheduler of a sampler's setting, then another scheduler that loads its state."""
     del make_env, seed
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(4), batch_size=2)
     schedule = find_in_library("torchrl.data.replay_buffers.scheduler", kind)
@@ -143,7 +143,7 @@ def make_buffer_trainings() -> dict[str, TraceTraining]:
         "ensemble": _sample_ensemble,
         "ensemble by chance": partial(_sample_ensemble, p=[0.2, 0.5, 0.3]),
         **{
-            name: partial(_follow_schedule, kind=name, **options)
+            name: partial(_step_buffer_scheduler, kind=name, **options)
             for name, options in schedules.items()
         },
     }
@@ -152,10 +152,10 @@ def make_buffer_trainings() -> dict[str, TraceTraining]:
 # -- noise and networks -----------------------------------------------------------------------
 
 
-def _add_exploration(
+def _apply_exploration_module(
     make_env: Callable[..., Any], seed: int, kind: str, choices: str = "", **options: Any
 ) -> dict[str, Any]:
-    """Add exploration to stored actions, several at once and one alone, while the noise falls."""
+    """Explore from stored actions, many at once and a single one, while the noise falls."""
     steps = _collect_episodes(make_env, seed)
     steps["is_init"] = steps["next", "done"].roll(1, 0)
     torch.manual_seed(seed)
@@ -209,10 +209,10 @@ def _run_network(
     }
 
 
-def _draw_actions(
+def _draw_actions_of_safe_module(
     make_env: Callable[..., Any], seed: int, safe: bool, **options: Any
 ) -> dict[str, Any]:
-    """Draw actions from a distribution, beyond the bounds of a specification and within them."""
+    """Draw actions of ``SafeProbabilisticModule``, projected into their bounds if ``safe``."""
     steps = _collect_episodes(make_env, seed)
     spec = find_action_spec(GymWrapper(make_env(), device="cpu"))
     numbers = {"loc": 3 * steps["observation"][..., :2], "scale": torch.ones(_ROWS, 2)}
@@ -252,8 +252,8 @@ def make_network_trainings() -> dict[str, TraceTraining]:
     }
     return {
         **passes,
-        "actions": partial(_draw_actions, safe=False),
-        "safe": partial(_draw_actions, safe=True),
+        "actions": partial(_draw_actions_of_safe_module, safe=False),
+        "safe": partial(_draw_actions_of_safe_module, safe=True),
     }
 
 
@@ -268,6 +268,6 @@ def make_noise_trainings() -> dict[str, TraceTraining]:
         "EGreedyModule with a mask": {"choices": "one hot", "action_mask_key": "action_mask"},
     }
     return {
-        name: partial(_add_exploration, kind=name.partition(" ")[0], **options)
+        name: partial(_apply_exploration_module, kind=name.partition(" ")[0], **options)
         for name, options in kinds.items()
     }

@@ -37,11 +37,11 @@ def make_composite_spec(specs: dict[str, Any], shape: Sequence[int] = ()) -> Any
 # -- networks -----------------------------------------------------------------------------------
 
 
-class Joined(nn.Sequential):
-    """Layers that take several inputs side by side."""
+class ConcatSequential(nn.Sequential):
+    """Layers whose input is the concatenation of several tensors."""
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """Join the inputs and pass them through the layers."""
+        """Concatenate the inputs and pass them through the layers."""
         return super().forward(torch.cat(inputs, -1))
 
 
@@ -58,7 +58,7 @@ def make_critic(layer: nn.Module, *keys: str) -> Any:
 
 def make_action_value_network(*layers: nn.Module) -> Any:
     """Return an action-value network of continuous actions."""
-    network = Joined(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers)
+    network = ConcatSequential(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers)
     return ValueOperator(network, in_keys=["observation", "action"])
 
 
@@ -69,7 +69,7 @@ def make_q_value_actor(*layers: nn.Module, **options: Any) -> Any:
     return QValueActor(network, in_keys=["observation"], **arguments)
 
 
-def make_choice_value_network() -> Any:
+def make_discrete_action_value_network() -> Any:
     """Return a network of the values of all discrete actions."""
     return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
 
@@ -114,7 +114,7 @@ def bounds(low: float = -1.0, high: float = 1.0) -> Any:
 # -- several heads, exploration and estimators -----------------------------------------------------
 
 
-class _Heads(nn.Module):
+class _TwoHeadedLayer(nn.Module):
     """A layer that outputs location and scale of a move, and logits of a choice."""
 
     def __init__(self) -> None:
@@ -126,20 +126,18 @@ class _Heads(nn.Module):
         return heads[..., :2], nn.functional.softplus(heads[..., 2:4]), heads[..., 4:]
 
 
-def make_actor_of_heads(
-    move: Any, nested: bool, choice: Any = torch.distributions.Categorical
-) -> Any:
-    """Return an actor of two actions: ``move``, which is continuous, and ``choice``, discrete."""
+def make_two_headed_actor(move_distribution: Any, nested: bool) -> Any:
+    """Return an actor with a continuous action "move" and a discrete action "choice"."""
     outputs = [
         ("params", "move", "loc"),
         ("params", "move", "scale"),
         ("params", "choice", "logits"),
     ]
-    kinds = {"move": move, "choice": choice}
+    kinds = {"move": move_distribution, "choice": torch.distributions.Categorical}
     names = {"move": ("agent", "move"), "choice": ("agent", "choice")}
     options = {"distribution_map": kinds, **({"name_map": names} if nested else {})}
     return ProbabilisticActor(
-        TensorDictModule(_Heads(), ["observation"], outputs),
+        TensorDictModule(_TwoHeadedLayer(), ["observation"], outputs),
         in_keys=["params"],
         distribution_class=find_in_library("tensordict.nn", "CompositeDistribution"),
         distribution_kwargs=options,

@@ -35,7 +35,7 @@ from rlregress.probing.scripted import Scripted
 
 #: modules that the programs import by a bare name, from their own folder.
 _SIBLINGS = ("utils", "utils_mujoco")
-_ASKING = ("torchrl.record", "torchrl.trainers.helpers")
+_MODULES_CHECKING_PACKAGES = ("torchrl.record", "torchrl.trainers.helpers")
 
 
 class Settings(dict):
@@ -48,7 +48,7 @@ class Settings(dict):
             raise AttributeError(f"the program asks for the unknown setting '{name}'") from None
 
 
-class _NoBar:
+class _SilentProgressBar:
     """A progress bar that draws nothing."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -58,7 +58,7 @@ class _NoBar:
         """Do nothing."""
 
 
-class _NoConf:
+class _StandInOmegaConf:
     """A stand-in for ``OmegaConf``, for settings that are dictionaries already."""
 
     @staticmethod
@@ -70,8 +70,8 @@ class _NoConf:
 def _make_stand_in_modules() -> dict[str, ModuleType]:
     contents: dict[str, dict[str, Any]] = {
         "hydra": {"main": lambda **options: lambda program: program},
-        "omegaconf": {"DictConfig": dict, "OmegaConf": _NoConf},
-        "tqdm": {"tqdm": _NoBar},
+        "omegaconf": {"DictConfig": dict, "OmegaConf": _StandInOmegaConf},
+        "tqdm": {"tqdm": _SilentProgressBar},
     }
     modules = {}
     for name, attributes in contents.items():
@@ -88,9 +88,7 @@ def _compile_program(text: bytes, path: str) -> CodeType:
 def _load_compiled_module(
     self: SourceFileLoader, data: bytes, path: Any, **options: Any
 ) -> CodeType:
-    """Return the code of a module that is imported anew for each program, as no bytecode is
-    written.
-    """
+    """Compile a module from a cache: each program imports it again, without bytecode files."""
     del self, options
     return _compile_program(bytes(data), str(path))
 
@@ -139,9 +137,9 @@ def load_program(folder: str, name: str) -> Any:
     Raises:
         Unsupported: this version of the package does not install this program.
     """
-    # these modules ask once, when they are imported, which packages are installed: they must not
-    # see the stand-ins
-    for module_name in _ASKING:
+    # these modules check once, when they are imported, which packages are installed: they must
+    # not find the stand-ins
+    for module_name in _MODULES_CHECKING_PACKAGES:
         importlib.import_module(module_name)
     path = find_folder_of_programs() / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
@@ -149,16 +147,16 @@ def load_program(folder: str, name: str) -> Any:
         raise Unsupported(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
     with _replace_modules_and_search_folder(path.parent):
-        # a program of the framework that is asked
-        exec(_move_imports_first(path.read_text(encoding="utf-8"), str(path)), vars(module))  # noqa: S102
+        # a program of the framework that is probed
+        exec(_compile_with_imports_first(path.read_text(encoding="utf-8"), str(path)), vars(module))  # noqa: S102
     return module
 
 
 @functools.lru_cache(maxsize=64)
-def _move_imports_first(text: str, path: str) -> CodeType:
+def _compile_with_imports_first(text: str, path: str) -> CodeType:
     """Compile a program with the imports of its ``main`` moved to the top.
 
-    So it can be watched in the same way as newer programs, which import before ``main``.
+    So its names can be replaced as in newer programs, which import before ``main``.
     """
     tree = ast.parse(text, path)
     for place, node in enumerate(tree.body):
@@ -234,10 +232,10 @@ def make_ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     return make(environment, device=torch.device("cpu"))
 
 
-def make_constant_actor(low: float, high: float, deviation: float) -> tuple[Any, torch.Tensor]:
-    """Return the actor of the PPO program with a Gaussian that is the same everywhere; and its
-    mean.
-    """
+def make_constant_actor_and_mean(
+    low: float, high: float, deviation: float
+) -> tuple[Any, torch.Tensor]:
+    """Return the PPO program's actor with the same Gaussian in all states, and its mean."""
     actor, _ = make_ppo_networks([low], [high], 1)
     last = find_last_linear_layer(actor)
     torch.nn.init.zeros_(last.weight)

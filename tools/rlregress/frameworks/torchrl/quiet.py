@@ -18,7 +18,7 @@ import torch
 
 from rlregress.probing.interface import Inputs, Probe, Unprobed, Unsupported
 
-#: inputs -> numbers in any form; :func:`quietly` makes a vector of them.
+#: inputs -> numbers in any form; :func:`make_quiet_probe` makes a vector of them.
 Raw = Callable[[Inputs], Any]
 
 
@@ -27,7 +27,7 @@ def silence_and_speed_up_torchrl() -> Iterator[None]:
     """Silence TorchRL's logger and all warnings; restore the precision of matrix products.
 
     No step of a CUDA graph is marked: the mark loads torch's compiler, half a second, for nothing.
-    What TorchRL asks again for every environment and every number is answered once.
+    What TorchRL checks again for every environment and every number is checked once.
     """
     logger = logging.getLogger("torchrl")
     level = logger.level

@@ -39,7 +39,7 @@ from rlregress.frameworks.torchrl.api import (
     TD3OptimizationStepper,
     TD3Trainer,
     TensorDictModule,
-    read_version_numbers,
+    read_major_and_minor_version,
 )
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
@@ -48,7 +48,7 @@ from rlregress.frameworks.torchrl.compat import (
     make_ppo_loss,
     make_sac_loss,
     make_td3_loss,
-    read_attribute,
+    read_renamed,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
@@ -240,7 +240,7 @@ def _ignore_unsupported_in_older_versions(reason: str) -> Iterator[None]:
     try:
         yield
     except Unsupported as error:
-        if read_version_numbers("torchrl") >= _WRITTEN_FOR:
+        if read_major_and_minor_version("torchrl") >= _WRITTEN_FOR:
             raise Unprobed(reason, is_known=True) from error
 
 
@@ -253,9 +253,9 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
         ("ppo", "library"): _read_ppo_defaults,
         ("ppo", "trainer"): lambda: _read_defaults_of_trainer_signature("ppo"),
         ("sac", "library"): _read_sac_defaults,
-        ("td3", "library"): lambda: _read_defaults_with_noise("td3"),
+        ("td3", "library"): lambda: _read_td3_or_ddpg_defaults("td3"),
         ("td3", "trainer"): lambda: _read_defaults_of_trainer_signature("td3"),
-        ("ddpg", "library"): lambda: _read_defaults_with_noise("ddpg"),
+        ("ddpg", "library"): lambda: _read_td3_or_ddpg_defaults("ddpg"),
         ("ddpg", "trainer"): lambda: _read_defaults_of_trainer_signature("ddpg"),
         ("dqn", "library"): _read_dqn_defaults,
         ("dqn", "trainer"): lambda: _read_defaults_of_trainer_signature("dqn"),
@@ -289,24 +289,24 @@ def _read_defaults_of_trainer_signature(algorithm: str) -> dict[str, Any]:
 #: hyperparameter -> how it is read of a loss, by default and of a trainer that is set to it.
 _OF_LOSSES: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
     "ppo": {
-        "clip_range": lambda loss: _shorten_float32(loss.clip_epsilon),
-        "value_clip_range": lambda loss: _shorten_float32(read_attribute(loss, "clip_value")),
+        "clip_range": lambda loss: _round_float32(loss.clip_epsilon),
+        "value_clip_range": lambda loss: _round_float32(read_renamed(loss, "clip_value")),
         "normalize_advantage": lambda loss: loss.normalize_advantage,
-        "entropy_coefficient": lambda loss: _shorten_float32(read_attribute(loss, "entropy_coeff")),
-        "value_coefficient": lambda loss: _shorten_float32(read_attribute(loss, "critic_coeff")),
+        "entropy_coefficient": lambda loss: _round_float32(read_renamed(loss, "entropy_coeff")),
+        "value_coefficient": lambda loss: _round_float32(read_renamed(loss, "critic_coeff")),
     },
-    "sac": {"initial_temperature": lambda loss: _shorten_float32(loss.log_alpha.detach().exp())},
+    "sac": {"initial_temperature": lambda loss: _round_float32(loss.log_alpha.detach().exp())},
     "td3": {
-        "target_noise": lambda loss: _shorten_float32(loss.policy_noise),
-        "target_noise_clip": lambda loss: _shorten_float32(loss.noise_clip),
+        "target_noise": lambda loss: _round_float32(loss.policy_noise),
+        "target_noise_clip": lambda loss: _round_float32(loss.noise_clip),
     },
     "ddpg": {},
     "dqn": {},
 }
 
 
-def _shorten_float32(value: Any) -> float | None:
-    """Return the number that a float32 buffer was given: rounded to six digits."""
+def _round_float32(value: Any) -> float | None:
+    """Return the number that was stored as float32, rounded to six digits."""
     return None if value is None else float(f"{float(value):.6g}")
 
 
@@ -320,8 +320,8 @@ def _read_target_entropy(loss: Any, action_dimensions: int) -> Any:
     return "auto" if entropy == -action_dimensions else entropy
 
 
-def _read_noise(noise: Any) -> Any:
-    return _shorten_float32(noise.sigma * noise.std)
+def _read_noise_std(noise: Any) -> Any:
+    return _round_float32(noise.sigma * noise.std)
 
 
 def _read_ppo_defaults() -> dict[str, Any]:
@@ -334,8 +334,8 @@ def _read_ppo_defaults() -> dict[str, Any]:
     return _call_supported_readers(
         {
             **_bind_readers_of_loss("ppo", loss),
-            "discount": lambda: _shorten_float32(estimator.gamma),
-            "gae_lambda": lambda: _shorten_float32(read_attribute(estimator, "lmbda")),
+            "discount": lambda: _round_float32(estimator.gamma),
+            "gae_lambda": lambda: _round_float32(read_renamed(estimator, "lmbda")),
             "hidden_sizes": _read_hidden_sizes,
         }
     )
@@ -353,7 +353,7 @@ def _read_off_policy_defaults(algorithm: str, loss: Any, **others: Any) -> dict[
     loss.make_value_estimator()
     return {
         "learning_starts": find_parameter(Collector, "init_random_frames").default,
-        "discount": _shorten_float32(loss.value_estimator.gamma),
+        "discount": _round_float32(loss.value_estimator.gamma),
         "hidden_sizes": _read_hidden_sizes(),
         **{name: read() for name, read in _bind_readers_of_loss(algorithm, loss).items()},
         **others,
@@ -370,14 +370,14 @@ def _read_sac_defaults() -> dict[str, Any]:
     )
 
 
-def _read_defaults_with_noise(algorithm: str) -> dict[str, Any]:
+def _read_td3_or_ddpg_defaults(algorithm: str) -> dict[str, Any]:
     actor, bounds = _make_deterministic_actor(), make_action_box(-1.0, 1.0)
     if algorithm == "td3":
         loss = make_td3_loss(actor, _make_critics(), action_spec=bounds)
     else:
         loss = DDPGLoss(actor, make_q_network(Constant(0.0)))
     _, noise = add_gaussian_noise(actor, bounds)
-    return _read_off_policy_defaults(algorithm, loss, exploration_noise=_read_noise(noise))
+    return _read_off_policy_defaults(algorithm, loss, exploration_noise=_read_noise_std(noise))
 
 
 def _read_dqn_defaults() -> dict[str, Any]:
@@ -388,8 +388,8 @@ def _read_dqn_defaults() -> dict[str, Any]:
         "dqn",
         loss,
         target_update_interval=HardUpdate(loss).value_network_update_interval,
-        exploration_initial=_shorten_float32(greedy.eps_init),
-        exploration_final=_shorten_float32(greedy.eps_end),
+        exploration_initial=_round_float32(greedy.eps_init),
+        exploration_final=_round_float32(greedy.eps_end),
         exploration_steps=greedy.annealing_num_steps,
     )
 
@@ -425,11 +425,8 @@ def read_applied_hyperparameters(
 def _read_settings_of_trainer(algorithm: str, trainer: Any, loss: Any) -> dict[str, Any]:
     stepper: Any = getattr(trainer, "optimization_stepper", None)
     optimizer = stepper.optimizer_actor if algorithm == "td3" else trainer.optimizer
-    (group, *_), buffer, collector = (
-        optimizer.param_groups,
-        trainer.replay_buffer,
-        trainer.collector,
-    )
+    (group, *_), collector = optimizer.param_groups, trainer.collector
+    buffer = trainer.replay_buffer
     used = {
         **{name: read() for name, read in _bind_readers_of_loss(algorithm, loss).items()},
         "learning_rate": group["lr"],
@@ -446,7 +443,7 @@ def _read_settings_of_trainer(algorithm: str, trainer: Any, loss: Any) -> dict[s
             "max_gradient_norm": trainer.clip_norm,
         }
     used.update(
-        discount=_shorten_float32(loss.value_estimator.gamma),
+        discount=_round_float32(loss.value_estimator.gamma),
         replay_size=buffer._storage.max_size,
         learning_starts=collector.init_random_frames,
         steps_per_collection=collector.frames_per_batch,
@@ -457,6 +454,6 @@ def _read_settings_of_trainer(algorithm: str, trainer: Any, loss: Any) -> dict[s
         return {**used, "target_entropy": _read_target_entropy(loss, 1)}
     return {
         **used,
-        "exploration_noise": _read_noise(trainer.exploration_module),
+        "exploration_noise": _read_noise_std(trainer.exploration_module),
         "policy_delay": stepper.policy_update_delay,
     }

@@ -33,8 +33,8 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import call_with_newest_keywords, find_in_library
 from rlregress.frameworks.torchrl.train.recorded_training import (
-    OffPolicy,
-    OnPolicy,
+    OffPolicyLoop,
+    OnPolicyLoop,
     make_gaussian_exploration,
     make_greedy_exploration,
     make_training_of_loop,
@@ -50,8 +50,8 @@ _STEPS, _FRAMES, _ROLLED = 36, 12, 14
 # -- trainers ---------------------------------------------------------------------------------
 
 
-class _Trainers:
-    """A training of a loop's parts by the library's trainer, continued from the trainer's file."""
+class _TrainerLoop:
+    """A loop that the library's trainer runs; a second trainer continues from its last file."""
 
     def make_trainer(self, **files: Any) -> Any:
         """Return the trainer of the algorithm, or of any loss."""
@@ -111,13 +111,13 @@ def _make_trainer_by_name(
     )  # fmt: skip
 
 
-class Hooked(_Trainers, OnPolicy):
-    """A training by the library's trainer of any loss, with a hook.
+class LoopWithHook(_TrainerLoop, OnPolicyLoop):
+    """A loop of PPO's loss that ``Trainer`` runs, with a hook.
 
     Args:
-        hook: name of its class.
-        arguments: returns those of the hook, of this loop and the trainer.
-        is_stepper: it makes the steps of the optimizer, and is given to the trainer.
+        hook: name of the hook's class.
+        arguments: loop and trainer -> arguments of the hook.
+        is_stepper: the hook steps the optimizer, and is an argument of the trainer.
         masked: batches are padded trajectories, with masks.
     """
 
@@ -166,8 +166,8 @@ _LOGGING = (
 )  # fmt: skip
 
 
-class Staged(Hooked):
-    """A training by the trainer of any loss, with a function at each of its stages."""
+class LoopWithStageHooks(LoopWithHook):
+    """A loop that ``Trainer`` runs, with a function at each stage of the trainer."""
 
     def make_trainer(self, **files: Any) -> Any:
         trainer = super().make_trainer(**files)
@@ -197,8 +197,8 @@ class Staged(Hooked):
         return {"log_pbar": True, f"mean_{stage}": float(batch["observation"].mean())}
 
 
-class Rotated(Hooked):
-    """A training by the trainer of any loss, which keeps its last two files."""
+class LoopWithRotatedFiles(LoopWithHook):
+    """A loop that ``Trainer`` runs, which keeps its last two files."""
 
     def make_file_arguments(self, folder: str) -> dict[str, Any]:
         kinds = partial(find_in_library, "torchrl.checkpoint")
@@ -206,16 +206,16 @@ class Rotated(Hooked):
         return {"checkpoint": kinds("Checkpoint")(), "checkpoint_rotation": rotation}
 
 
-class Mapped(Hooked):
-    """A training by the trainer of any loss, whose file is mapped into memory."""
+class LoopWithMemoryMappedFile(LoopWithHook):
+    """A loop that ``Trainer`` runs, whose file is mapped into memory."""
 
     def run_training(self) -> Any:
         with mock.patch.dict(os.environ, {"CKPT_BACKEND": "memmap"}):
             return super().run_training()
 
 
-class OnPolicyAlgorithm(_Trainers, OnPolicy):
-    """The trainer of an algorithm that learns from rollouts."""
+class OnPolicyTrainerLoop(_TrainerLoop, OnPolicyLoop):
+    """A loop that the trainer of an on-policy algorithm runs."""
 
     def __init__(self, environment: Any, name: str, loss: str) -> None:
         super().__init__(environment, loss=loss, steps=_STEPS)
@@ -231,8 +231,8 @@ class OnPolicyAlgorithm(_Trainers, OnPolicy):
         )  # fmt: skip
 
 
-class OffPolicyAlgorithm(_Trainers, OffPolicy):
-    """The trainer of an algorithm that learns from a replay buffer."""
+class OffPolicyTrainerLoop(_TrainerLoop, OffPolicyLoop):
+    """A loop that the trainer of an off-policy algorithm runs."""
 
     def __init__(self, environment: Any, name: str, exploring: str = "", **options: Any) -> None:
         super().__init__(environment, steps=_STEPS, **options)
@@ -296,10 +296,11 @@ def make_hook_trainings() -> dict[str, TraceTraining]:
            for name, options in _STEPPERS.items()},
     }  # fmt: skip
     return {
-        **{name: make_training_of_loop(Hooked, Environments(), **options) for name,
+        **{name: make_training_of_loop(LoopWithHook, Environments(), **options) for name,
         options in kinds.items()},
-        **{kind.__name__: make_training_of_loop(kind, Environments(), **hooked["CountFramesLog"])
-           for kind in (Staged, Rotated, Mapped)},
+        **{title: make_training_of_loop(loop, Environments(), **hooked["CountFramesLog"])
+           for title, loop in (("Staged", LoopWithStageHooks), ("Rotated", LoopWithRotatedFiles),
+                               ("Mapped", LoopWithMemoryMappedFile))},
     }  # fmt: skip
 
 
@@ -319,9 +320,9 @@ def make_algorithm_trainings() -> dict[str, TraceTraining]:
               for name in ("reward_sum", "episode_reward")]  # fmt: skip
     plain, choices = Environments(transforms=summed), Environments(1, "discrete", transforms=summed)
     return {
-        **{name: make_training_of_loop(OnPolicyAlgorithm, plain, name=name, loss=loss)
+        **{name: make_training_of_loop(OnPolicyTrainerLoop, plain, name=name, loss=loss)
            for name, loss in on.items()},
-        **{name: make_training_of_loop(OffPolicyAlgorithm,
+        **{name: make_training_of_loop(OffPolicyTrainerLoop,
         choices if name == "DQNTrainer" else plain, name=name,
                        **options) for name, options in off.items()},
     }  # fmt: skip
@@ -343,7 +344,7 @@ def _roll_out_environment(environment: Any, seed: int) -> dict[str, Any]:
 
 
 class _FlatMaskedChoices(gymnasium.ObservationWrapper):
-    """A wrapper that shows allowed combinations of two choices, and takes the number of one."""
+    """A wrapper that masks combinations of two choices, and takes the index of a combination."""
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
@@ -357,12 +358,12 @@ class _FlatMaskedChoices(gymnasium.ObservationWrapper):
         return {"observation": observation, "action_mask": self._mask}
 
     def step(self, action: Any) -> Any:
-        """Take the number of a combination of the two choices."""
+        """Take a step with the combination of choices at an index."""
         return super().step(np.unravel_index(int(np.ravel(action)[-1]), self._mask.shape))
 
 
 def _make_vector_environment(makers: Sequence[Callable[[], Any]]) -> Any:
-    """Return a vector environment of gymnasium, which resets as TorchRL asks for."""
+    """Return a vector environment of gymnasium, which resets within a step for TorchRL."""
     modes = getattr(gymnasium.vector, "AutoresetMode", None)
     mode = {"autoreset_mode": modes.SAME_STEP} if modes else {}
     return gymnasium.vector.SyncVectorEnv(makers, **mode)

@@ -34,11 +34,11 @@ _SHAPES = {"rows": (4, 2), "one": (2,), "blocks": (2, 3, 2), "single": (4, 1)}
 # -- distributions ---------------------------------------------------------------------------------
 
 
-def _make_distribution_parameters(label: str) -> dict[str, Any]:
+def _make_distribution_inputs(shape_and_change: str) -> dict[str, Any]:
     """Return parameters of every kind of distribution, and values to score: inside, outside, at
     bounds.
     """
-    shape, _, change = label.partition(" ")
+    shape, _, change = shape_and_change.partition(" ")
     size = _SHAPES[shape]
     many = (*size[:-1], CHOICES)
     parameters: dict[str, Any] = {
@@ -207,7 +207,7 @@ def _list_distribution_subjects() -> list[Subject]:
     }  # fmt: skip
     return [
         Subject(
-            f"torchrl.modules:{name}", {"": Kit(dict, _make_distribution_parameters)},
+            f"torchrl.modules:{name}", {"": Kit(dict, _make_distribution_inputs)},
             ("rows", "one", "blocks", "single", "rows wide", "rows double", "rows number",
              "rows aside"),
             ("rows", "blocks"), together=options,
@@ -226,7 +226,7 @@ def _ones() -> Any:  # titles of traces hold this name
 
 
 def _make_composite_distribution(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
-    parameters = _make_distribution_parameters("blocks" if wide else "rows")
+    parameters = _make_distribution_inputs("blocks" if wide else "rows")
     shape = list(parameters["loc"].shape[:-1])[:dims]
     parts = {
         "move": {"loc": parameters["loc"], "scale": parameters["scale"]},
@@ -246,8 +246,8 @@ def _make_composite_distribution(nested: bool = False, wide: bool = False, dims:
     )
 
 
-def _call_helper_with_heads(helper: Any, distribution: Any) -> Any:
-    """Return a helper's results with log-probabilities of heads summed, and kept apart."""
+def _call_with_summed_and_separate_heads(helper: Any, distribution: Any) -> Any:
+    """Return a helper's results with log-probabilities of heads summed, and separate."""
     summed = find_in_library("tensordict.nn", "set_composite_lp_aggregate")
     outputs: dict[str, Any] = {}
     for total in (True, False):
@@ -260,24 +260,24 @@ def _call_helper_with_heads(helper: Any, distribution: Any) -> Any:
     return Items(outputs)
 
 
-def _call_with_each_bound(call: Any, numbers: torch.Tensor) -> Any:
+def _call_with_each_epsilon(tanh_or_inverse: Any, numbers: torch.Tensor) -> Any:
     outputs = {}
-    for number, bound in enumerate(((), (0.01,))):
+    for number, epsilon in enumerate(((), (0.01,))):
         inputs = numbers.clone().requires_grad_()
 
-        def call_with_gradient(inputs: torch.Tensor, bound: Any) -> Any:
-            output = call(inputs, *bound)
+        def call_with_gradient(inputs: torch.Tensor, epsilon: Any) -> Any:
+            output = tanh_or_inverse(inputs, *epsilon)
             (output * make_numbers(*numbers.shape, word="weights")).sum().backward()
             return [output, inputs.grad]
 
-        outputs[str(number)] = call_or_return_error(partial(call_with_gradient, inputs, bound))
+        outputs[str(number)] = call_or_return_error(partial(call_with_gradient, inputs, epsilon))
     return outputs
 
 
 _NEAR = (-12.0, -1.5, -1.0, -0.9999999, 0.0, 0.3, 0.999, 1.0, 9.0)
 
 
-def _call_with_each_prediction(function: Any, batch: Any) -> Any:
+def _call_with_each_next_value(next_state_value: Any, batch: Any) -> Any:
     predicted = make_numbers(*batch.shape, 1, word="predicted")
     calls: dict[str, dict[str, Any]] = {
         "given": {"pred_next_val": predicted}, "none": {"pred_next_val": predicted, "gamma": 0},
@@ -288,7 +288,7 @@ def _call_with_each_prediction(function: Any, batch: Any) -> Any:
         "probed": {"operator": make_value_network(), "next_val_key": "state_value", "gamma": 0.8},
     }  # fmt: skip
     return Items(
-        (label, call_or_return_error(partial(function, batch.clone(), **options)))
+        (label, call_or_return_error(partial(next_state_value, batch.clone(), **options)))
         for label, options in calls.items()
     )
 
@@ -311,10 +311,10 @@ def _call_layer_inside_hold_out(hold_out: Any, inputs: Any) -> Any:
     return outputs
 
 
-def _call_with_kinds_of_optimizers(function: Any, inputs: Any) -> Any:
+def _call_with_kinds_of_optimizers(group_optimizers: Any, inputs: Any) -> Any:
     def join_optimizers_of_kinds(*kinds: Any) -> Any:
         layers = [nn.Linear(1, 1) for _ in kinds]
-        joined = function(
+        joined = group_optimizers(
             *(
                 k(n.parameters(), lr=0.1 / (i + 1))
                 for i, (k, n) in enumerate(zip(kinds, layers, strict=False))
@@ -329,14 +329,14 @@ def _call_with_kinds_of_optimizers(function: Any, inputs: Any) -> Any:
     ]
 
 
-def _list_adapted_rates(scheduler_class: Any, inputs: Any) -> Any:
+def _list_adapted_rates(scheduler_class: Any, options: Any) -> Any:
     """Return learning rates after divergences: large, small, within limits, and not a number."""
     outputs = []
     for divergences in ((0.05,) * 3, (0.001,) * 3, (0.01, 0.0), (float("nan"),), (0.021, 0.0049),
                         (0.25, 1.0)):  # fmt: skip
         layer = nn.Linear(1, 1)
         optimizer = torch.optim.SGD(layer.parameters(), lr=1e-3)
-        rate = scheduler_class(optimizer, **inputs)
+        rate = scheduler_class(optimizer, **options)
         rates = []
         for divergence in divergences:
             error = call_or_return_error(partial(rate.step, torch.tensor(divergence)))
@@ -347,11 +347,11 @@ def _list_adapted_rates(scheduler_class: Any, inputs: Any) -> Any:
     return outputs
 
 
-def _call_with_each_reduction(function: Any, inputs: Any) -> Any:
+def _call_with_each_reduction(reduce: Any, inputs: Any) -> Any:
     losses, flags = inputs["advantage"], inputs["is_init"]
     weights = make_numbers(*losses.shape, word="weight", low=0.5, high=2.0)
     return [
-        call_or_return_error(partial(function, losses, kind, mask, weight))
+        call_or_return_error(partial(reduce, losses, kind, mask, weight))
         for kind in ("none", "mean", "sum", "median")
         for mask in (None, flags)
         for weight in (None, weights, weights[:1])
@@ -360,18 +360,18 @@ def _call_with_each_reduction(function: Any, inputs: Any) -> Any:
 
 def _list_helper_subjects() -> list[Subject]:
     calls = {
-        "next_state_value": _call_with_each_prediction,
+        "next_state_value": _call_with_each_next_value,
         "hold_out_net": _call_layer_inside_hold_out,
         "hold_out_params": _call_layer_inside_hold_out,
         "group_optimizers": _call_with_kinds_of_optimizers, "_reduce": _call_with_each_reduction,
     }  # fmt: skip
 
-    def register_random_module(function: Any, inputs: Any) -> Any:
-        """Return the list of layers that draw, with one more registered; then restore the list."""
+    def list_modules_after_registration(add_random_module: Any, inputs: Any) -> Any:
+        """Return the list of random layers after ``nn.Bilinear`` was added; restore the list."""
         place: Any = importlib.import_module("torchrl.objectives.utils")
         before = place.RANDOM_MODULE_LIST
         try:
-            function(nn.Bilinear)
+            add_random_module(nn.Bilinear)
             return str(place.RANDOM_MODULE_LIST)
         finally:
             place.RANDOM_MODULE_LIST = before
@@ -401,17 +401,17 @@ def _list_helper_subjects() -> list[Subject]:
         ),
         *(
             Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda _: torch.tensor(_NEAR))}, ("",),
-                    calls={"": _call_with_each_bound})
+                    calls={"": _call_with_each_epsilon})
             for name in ("safetanh", "safeatanh", "safetanh_noeps", "safeatanh_noeps")
         ),
         *(
             Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda label: heads[label]())},
-                    tuple(heads), calls={"": _call_helper_with_heads},
+                    tuple(heads), calls={"": _call_with_summed_and_separate_heads},
                     skip=("sample_shape", "reparameterize", "samples_mc"))
             for name in ("sample_and_log_prob", "composite_entropy")
         ),
         Subject("torchrl.objectives:add_random_module", {"": Kit(dict, inputs)}, ("rows",),
-                calls={"": register_random_module}),
+                calls={"": list_modules_after_registration}),
         Subject(
             "torchrl.objectives.utils:KLAdaptiveLR", {"": Kit(dict, rates.__getitem__)},
             tuple(rates),

@@ -44,7 +44,7 @@ _INPUTS = (
 _given = partial(make_batch, "continuous")
 
 
-class _Starts(nn.Module):
+class _StartAwareCritic(nn.Module):
     """A critic that reads whether an episode starts."""
 
     def __init__(self) -> None:
@@ -99,8 +99,8 @@ def _call_estimator(estimator: Any, data: Any) -> Any:
     return {**outputs, "in": str(estimator.in_keys), "out": str(estimator.out_keys)}
 
 
-def _make_call_with_changed_parameters(*names: str) -> Callable[[Any, Any], Any]:
-    """Return a call that passes changed parameters of the critic and of its target."""
+def _make_call_passing_critic_parameters(*argument_names: str) -> Callable[[Any, Any], Any]:
+    """Return a call of an estimator that passes changed parameters of its critic or target."""
 
     def call(estimator: Any, data: Any) -> Any:
         from tensordict import TensorDict
@@ -109,7 +109,7 @@ def _make_call_with_changed_parameters(*names: str) -> Callable[[Any, Any], Any]
         changed = own.apply(lambda item: (0.7 * item.detach()).clone().requires_grad_())
         parameters = {
             name: changed if name == "params" else own.data.apply(lambda x: 0.5 * x)
-            for name in names
+            for name in argument_names
         }
         late = {name: item for name, item in parameters.items() if name == "target_params"}
         estimates = call_or_return_error(lambda: estimator.value_estimate(data.clone(), **late))
@@ -175,7 +175,7 @@ def _call_with_named_dimensions(estimator: Any, data: Any) -> Any:
 
 
 def _call_without_critic_gradients(estimator: Any, data: Any) -> Any:
-    """Call while the critic gets no gradients, and while nothing gets any."""
+    """Call an estimator while its critic gets no gradients, and while nothing gets any."""
     kind = find_in_library("torchrl.objectives.utils", "hold_out_net")
     with kind(estimator.value_network):
         first = call_with_gradients(None, data.clone(), estimator)
@@ -185,9 +185,9 @@ def _call_without_critic_gradients(estimator: Any, data: Any) -> Any:
 
 _CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "": _call_estimator,
-    "parameters": _make_call_with_changed_parameters("params"),
-    "targets": _make_call_with_changed_parameters("target_params"),
-    "both": _make_call_with_changed_parameters("params", "target_params"),
+    "parameters": _make_call_passing_critic_parameters("params"),
+    "targets": _make_call_passing_critic_parameters("target_params"),
+    "both": _make_call_passing_critic_parameters("params", "target_params"),
     "estimate": _estimate_with_and_without_next_values,
     "estimate several": lambda estimator, data: _estimate_with_and_without_next_values(
         estimator, CHANGES["several"](data)
@@ -251,7 +251,7 @@ def _make_estimator_subject(
     averaged: dict[str, Any] = {average.get(name, "average_rewards"): True}
 
     def make_critic_of_starts() -> Any:
-        return make_critic(_Starts(), "observation", "is_init")
+        return make_critic(_StartAwareCritic(), "observation", "is_init")
 
     read = {
         "starts": make_kit(make_critic_of_starts),
@@ -382,8 +382,8 @@ def _make_function_subject(name: str, labels: Sequence[str]) -> Subject:
     )  # fmt: skip
 
 
-def _make_return_arguments(label: str) -> dict[str, Any]:
-    arguments = _make_estimator_arguments(label)
+def _make_return_arguments(shape_and_change: str) -> dict[str, Any]:
+    arguments = _make_estimator_arguments(shape_and_change)
     return {
         name: arguments[name]
         for name in ("reward", "done", "gamma", "time_dim")
@@ -391,21 +391,21 @@ def _make_return_arguments(label: str) -> dict[str, Any]:
     }
 
 
-def _make_roll_arguments(label: str) -> dict[str, Any]:
-    dim, shift = map(int, label.split())
+def _make_roll_by_gather_arguments(dimension_and_shift: str) -> dict[str, Any]:
+    dim, shift = map(int, dimension_and_shift.split())
     shifts = torch.full((3,), shift) * torch.arange(3)
     return {"mat": make_numbers(3, 3, word="mat"), "dim": dim, "shifts": shifts}
 
 
-def _make_recurrent_arguments(name: str) -> dict[str, Any]:
-    states = ["hidden", "cell"] if name == "LSTMModule" else ["hidden"]
+def _make_recurrent_module_arguments(class_name: str) -> dict[str, Any]:
+    states = ["hidden", "cell"] if class_name == "LSTMModule" else ["hidden"]
     return {
         "input_size": OBSERVATIONS, "hidden_size": 4, "in_keys": ["observation", *states],
         "out_keys": ["features", *(("next", state) for state in states)],
     }  # fmt: skip
 
 
-def _make_steps_with_states(label: str) -> Any:
+def _make_steps_with_hidden_states(label: str) -> Any:
     steps = make_batch("continuous", label)
     for name in ("hidden", "cell"):
         steps[name] = make_numbers(*steps.shape, 1, 4, word=name)
@@ -465,14 +465,16 @@ def list_subjects() -> dict[str, list[Subject]]:
             calls={"": lambda function, arguments: function(**arguments)}, skip=("time_dim",),
         ),
         Subject(
-            "torchrl.objectives.value.utils:roll_by_gather", {"": Kit(dict, _make_roll_arguments)},
+            "torchrl.objectives.value.utils:roll_by_gather",
+            {"": Kit(dict, _make_roll_by_gather_arguments)},
             ("0 1", "1 1", "-1 -1", "-2 -1", "2 1"), calls={"": lambda f, own: f(**own)},
         ),
     ]  # fmt: skip
     recurrent = [
         Subject(
             f"torchrl.modules:{name}",
-            {"": Kit(partial(_make_recurrent_arguments, name), _make_steps_with_states)},
+            {"": Kit(partial(_make_recurrent_module_arguments, name),
+                     _make_steps_with_hidden_states)},
             ("time", "rows", "blocks"),
             calls={"": _call_in_each_recurrent_mode},
             skip=("device", "input_size", "hidden_size", "batch_first"),

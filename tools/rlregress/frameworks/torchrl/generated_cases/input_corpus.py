@@ -33,17 +33,17 @@ def make_flags(shape: Sequence[int], *places: int) -> torch.Tensor:
 #: what a step's action is -> how it is made for a shape.
 ACTS: dict[str, Callable[[tuple[int, ...]], torch.Tensor]] = {
     "continuous": lambda shape: make_numbers(*shape, ACTIONS, word="action", low=-0.95, high=0.95),
-    "one_hot": lambda shape: torch.nn.functional.one_hot(_make_choices(shape), CHOICES),
-    "index": lambda shape: _make_choices(shape),
-    "column": lambda shape: _make_choices(shape).unsqueeze(-1),
+    "one_hot": lambda shape: torch.nn.functional.one_hot(_make_choice_indices(shape), CHOICES),
+    "index": lambda shape: _make_choice_indices(shape),
+    "column": lambda shape: _make_choice_indices(shape).unsqueeze(-1),
 }
 
 
-def _make_choices(shape: tuple[int, ...]) -> torch.Tensor:
+def _make_choice_indices(shape: tuple[int, ...]) -> torch.Tensor:
     return (make_numbers(*shape, word="choice", low=0, high=CHOICES)).long()
 
 
-def make_steps(actions: str, *shape: int) -> Any:
+def make_steps(action_kind: str, *shape: int) -> Any:
     """Return steps with the entries of an environment, an old policy, a critic and an estimator.
 
     The second step of a row is truncated, the fourth terminates.
@@ -62,7 +62,7 @@ def make_steps(actions: str, *shape: int) -> Any:
     score = make_numbers(*shape, word="score", low=-3.0, high=-0.2)
     items = {
         "observation": make_numbers(*shape, OBSERVATIONS, word="observation"),
-        "action": ACTS[actions](shape),
+        "action": ACTS[action_kind](shape),
         "done": nothing,
         "terminated": nothing.clone(),
         "truncated": nothing.clone(),
@@ -94,8 +94,8 @@ def _set_next_entry(batch: Any, name: str, value: Any) -> Any:
     return batch
 
 
-def _hide_observations_after_ends(batch: Any) -> Any:
-    """Set the next observations of episodes that end to not-a-number."""
+def _set_final_observations_to_nan(batch: Any) -> Any:
+    """Set the next observation of each step that ends an episode to not-a-number."""
     ends = batch["next", "done"].expand(batch["next", "observation"].shape)
     batch["next", "observation"][ends] = float("nan")
     return batch
@@ -125,7 +125,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "few": lambda b: _set_entries(b, shifted_valid=make_flags(b.shape, 2).squeeze(-1)),
     "whole": lambda b: _set_next_flags(b, "truncated", "done"),
     "traced": lambda b: _set_next_entry(b, "observation", b["next", "observation"].roll(1, -2)),
-    "missing": _hide_observations_after_ends,
+    "missing": _set_final_observations_to_nan,
     "over": lambda b: _set_next_flags(b.exclude(*_ESTIMATED), "done", "terminated"),
     "endless": lambda b: b.exclude(*_ESTIMATED, ("next", "terminated")),
     "flat": lambda b: _set_entries(b, advantage=b["advantage"].squeeze(-1)),
@@ -150,10 +150,10 @@ SHAPES: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 
 
-def make_batch(actions: str, label: str) -> Any:
-    """Return steps for a label of a shape and of changes, such as "time" or "time flat_double"."""
-    shape, _, changes = label.partition(" ")
-    data = make_steps(actions, *SHAPES[shape])
+def make_batch(action_kind: str, shape_and_changes: str) -> Any:
+    """Return steps of a shape, with changes, such as "time" or "time flat_double"."""
+    shape, _, changes = shape_and_changes.partition(" ")
+    data = make_steps(action_kind, *SHAPES[shape])
     for change in filter(None, changes.split("_")):
         data = CHANGES[change](data)
     return data

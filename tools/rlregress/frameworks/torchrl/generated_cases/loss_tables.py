@@ -28,14 +28,14 @@ from rlregress.frameworks.torchrl.network_factories import (
     OBSERVATIONS,
     bounds,
     make_action_value_network,
-    make_actor_of_heads,
-    make_choice_value_network,
     make_choosing_actor,
     make_composite_spec,
     make_critic,
     make_deterministic_actor,
+    make_discrete_action_value_network,
     make_q_value_actor,
     make_stochastic_actor,
+    make_two_headed_actor,
     make_value_network,
 )
 from rlregress.probing.framework_errors import ExpectedError
@@ -56,8 +56,8 @@ def _find_distribution(name: str) -> Any:
     return find_in_library("torchrl.modules", name)
 
 
-def _make_gaussian_actor(name: str = "TanhNormal", gain: float = 1.0, **options: Any) -> Any:
-    return make_stochastic_actor(_find_distribution(name), gain, **options)
+def _make_gaussian_actor(distribution: str = "TanhNormal", gain: float = 1.0) -> Any:
+    return make_stochastic_actor(_find_distribution(distribution), gain)
 
 
 def _make_one_hot_actor() -> Any:
@@ -67,21 +67,21 @@ def _make_one_hot_actor() -> Any:
 def _make_actor_of_infinite_entropy() -> Any:
     """Return an actor whose entropy is infinite."""
 
-    class Endless(_find_distribution("IndependentNormal")):  # type: ignore[misc]
+    class InfiniteEntropy(_find_distribution("IndependentNormal")):  # type: ignore[misc]
         def entropy(self) -> Any:
             return torch.full(self.batch_shape, float("inf"))
 
-    return make_stochastic_actor(Endless)
+    return make_stochastic_actor(InfiniteEntropy)
 
 
-class _Hinted(nn.Sequential):
+class _HintedLayers(nn.Sequential):
     """Layers that take observations and an optional hint."""
 
     def forward(self, observation: torch.Tensor, hint: Any = None) -> torch.Tensor:
         return super().forward(observation if hint is None else observation + hint)
 
 
-class _Judging(nn.Module):
+class _MeanOutputCritic(nn.Module):
     """A critic: the mean output of a layer, which other networks may share, plus the actions."""
 
     def __init__(self, layer: nn.Module) -> None:
@@ -93,39 +93,41 @@ class _Judging(nn.Module):
         return self.layer(inputs[0]).mean(-1, True) + sum(sums)
 
 
-def _make_actor_of_layer(layer: nn.Module, *keys: str, action: str = "action") -> Any:
+def _make_actor_of_layer(layer: nn.Module, *in_keys: str, action_key: str = "action") -> Any:
     """Return an actor of a layer, which may write its action and log-probability under another
     name.
     """
     return ProbabilisticActor(
-        TensorDictModule(_Hinted(layer, NormalParamExtractor()), list(keys), ["loc", "scale"]),
+        TensorDictModule(
+            _HintedLayers(layer, NormalParamExtractor()), list(in_keys), ["loc", "scale"]
+        ),
         in_keys=["loc", "scale"],
-        out_keys=[action],
+        out_keys=[action_key],
         distribution_class=_find_distribution("IndependentNormal"),
         return_log_prob=True,
     )
 
 
-def _make_wide_layer() -> nn.Module:
+def _make_loc_and_scale_layer() -> nn.Module:
     return nn.Linear(OBSERVATIONS, 2 * ACTIONS)
 
 
-def _make_networks_of_one_layer() -> dict[str, Any]:
+def _make_fully_shared_networks() -> dict[str, Any]:
     """Return actor and critic that share all layers."""
-    layer = _make_wide_layer()
+    layer = _make_loc_and_scale_layer()
     return {
         "actor_network": _make_actor_of_layer(layer, "observation"),
-        "critic_network": make_critic(_Judging(layer), "observation"),
+        "critic_network": make_critic(_MeanOutputCritic(layer), "observation"),
     }
 
 
-def _make_judging_critic(action: str) -> Any:
-    return make_critic(_Judging(_make_wide_layer()), "observation", action)
+def _make_critic_of_action_key(action_key: str) -> Any:
+    return make_critic(_MeanOutputCritic(_make_loc_and_scale_layer()), "observation", action_key)
 
 
-def _make_critics_of_one_layer() -> dict[str, Any]:
+def _make_fully_shared_critics() -> dict[str, Any]:
     """Return critics that share all layers, and the option that keeps their losses separate."""
-    judge = _Judging(_make_wide_layer())
+    judge = _MeanOutputCritic(_make_loc_and_scale_layer())
     return {
         "qvalue_network": make_critic(judge, "observation", "action"),
         "value_network": make_critic(judge, "observation"),
@@ -133,7 +135,7 @@ def _make_critics_of_one_layer() -> dict[str, Any]:
     }
 
 
-def _make_networks_with_common_layer() -> dict[str, Any]:
+def _make_networks_sharing_first_layer() -> dict[str, Any]:
     """Return actor and critic that share their first layer."""
     actor = _make_actor_of_layer(nn.Linear(4, 2 * ACTIONS), "hidden")
     common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
@@ -146,22 +148,22 @@ def _make_networks_with_common_layer() -> dict[str, Any]:
     }
 
 
-def _make_scaled_actor_of_heads(move_distribution: str, nested: bool, gain: float = 1.0) -> Any:
+def _make_scaled_two_headed_actor(move_distribution: str, nested: bool, gain: float = 1.0) -> Any:
     """Return an actor of a continuous move and a discrete choice, with all parameters scaled."""
-    actor = make_actor_of_heads(_find_distribution(move_distribution), nested)
+    actor = make_two_headed_actor(_find_distribution(move_distribution), nested)
     for parameter in actor.parameters():
         parameter.data.mul_(gain)
     return actor
 
 
-def _make_steps_of_actor(actor: Callable[[], Any], label: str) -> Any:
-    """Return steps with actions and log-probabilities of a new actor that ``actor`` makes."""
+def _make_steps_of_new_actor(make_actor: Callable[[], Any], label: str) -> Any:
+    """Return steps with actions and log-probabilities of a new actor."""
     seed_torch_generator(1)
     data = make_batch("continuous", label).exclude(
         "action", "action_log_prob", "sample_log_prob", "loc", "scale", "logits"
     )
     with _set_random_exploration(), torch.no_grad():
-        acted = actor()(data)
+        acted = make_actor()(data)
     scores = [item for name, item in acted.items(True, True) if "log_prob" in str(name)]
     return acted.update({"score": sum(scores)})
 
@@ -189,14 +191,14 @@ def _make_distributional_actor(space: str = "one_hot", atoms: int = 5) -> Any:
 # -- what is done with a loss ---------------------------------------------------------------------
 
 
-def _set_estimator_and_move_networks(loss: Any) -> Any:
+def _set_estimator_and_scale_weights(loss: Any) -> Any:
     loss.make_value_estimator(gamma=0.9)
-    _move_networks_from_targets(loss)
+    _scale_trained_weights(loss)
     return loss
 
 
-def _move_networks_from_targets(loss: Any) -> None:
-    """Move networks away from their delayed copies, as after some updates."""
+def _scale_trained_weights(loss: Any) -> None:
+    """Scale trained weights, so that they differ from target networks, as after updates."""
     for name, item in list(loss.named_parameters()):
         if "target" not in name and item.is_floating_point() and item.dim() > 1:
             item.data.mul_(1.2)
@@ -209,14 +211,14 @@ def _call_loss(loss: Any, data: Any) -> Any:
     attributes = {name: getattr(loss, name, None) for name in names}
     attributes["entropy"] = getattr(loss, "entropy_coeff", getattr(loss, "entropy_coef", None))
     attributes = {
-        "in_keys": _sort_in_keys(loss),
+        "in_keys": _list_sorted_in_keys(loss),
         **{n: i for n, i in attributes.items() if i is not None},
     }
     return {**outputs, "held": convert_to_recordable(attributes)}
 
 
 def _make_actor_of_renamed_action() -> Any:
-    return _make_actor_of_layer(_make_wide_layer(), "observation", action="move")
+    return _make_actor_of_layer(_make_loc_and_scale_layer(), "observation", action_key="move")
 
 
 def _make_steps_of_renamed_action(label: str) -> Any:
@@ -225,7 +227,7 @@ def _make_steps_of_renamed_action(label: str) -> Any:
     return data.update({"move": data["action"], "move_log_prob": data["action_log_prob"]})
 
 
-def _sort_in_keys(loss: Any) -> list[str]:
+def _list_sorted_in_keys(loss: Any) -> list[str]:
     """Return the input keys, sorted: they are a set without an order."""
     return sorted(map(str, getattr(loss, "in_keys", ()) or ()))
 
@@ -293,7 +295,7 @@ def _call_with_renamed_key(loss: Any, data: Any, name: str, key: str) -> Any:
     for place in (data, data["next"]):
         if key in place:
             place.rename_key_(key, f"own_{name}")
-    names_held = {"in": _sort_in_keys(loss), "out": str(getattr(loss, "out_keys", "none"))}
+    names_held = {"in": _list_sorted_in_keys(loss), "out": str(getattr(loss, "out_keys", "none"))}
     outputs = call_or_return_error(lambda: call_with_gradients(loss, data))
     return {
         **names_held,
@@ -302,7 +304,7 @@ def _call_with_renamed_key(loss: Any, data: Any, name: str, key: str) -> Any:
     }
 
 
-def _replace_networks(loss: Any, data: Any) -> Any:
+def _replace_and_reset_networks(loss: Any, data: Any) -> Any:
     """Take networks out, change them, put them back; then initialise all parameters again."""
     outputs = {}
     for name in ("actor_network", "critic_network", "value_network", "qvalue_network"):
@@ -324,8 +326,8 @@ def _replace_networks(loss: Any, data: Any) -> Any:
     }
 
 
-def _call_with_each_randomness(loss: Any, data: Any) -> Any:
-    """Return the loss of several critics under each ``vmap_randomness``."""
+def _call_with_each_vmap_randomness(loss: Any, data: Any) -> Any:
+    """Return the loss of several critics in each mode of ``vmap_randomness``."""
 
     def call_with_randomness(mode: str) -> Any:
         loss.set_vmap_randomness(mode)
@@ -337,8 +339,8 @@ def _call_with_each_randomness(loss: Any, data: Any) -> Any:
     ]
 
 
-def _call_with_own_discount(loss: Any, data: Any) -> Any:
-    """Call the loss with its own attribute ``gamma``, as derived losses have."""
+def _call_with_gamma_attribute(loss: Any, data: Any) -> Any:
+    """Call the loss after setting its attribute ``gamma``, as derived losses do."""
     loss.gamma = 0.6
     return _make_call_with_estimator()(loss, data)
 
@@ -361,7 +363,7 @@ def _read_limits_of_nested_actions(loss: Any, data: Any) -> Any:
     return outputs
 
 
-def _make_call_of_methods(*names: str) -> Callable[[Any, Any], Any]:
+def _make_call_of_methods(*method_names: str) -> Callable[[Any, Any], Any]:
     """Return a call of methods of the loss, each by itself, with random actions."""
 
     def call_method(loss: Any, data: Any, name: str) -> Any:
@@ -371,7 +373,7 @@ def _make_call_of_methods(*names: str) -> Callable[[Any, Any], Any]:
         with _set_random_exploration():
             return Items(
                 (name, call_or_return_error(partial(call_method, loss, data.clone(), name)))
-                for name in names
+                for name in method_names
             )
 
     return call
@@ -436,24 +438,25 @@ def _make_target_update_call(updater_name: str, **options: Any) -> Callable[[Any
         updater = kind_(loss, **options)
         states = [convert_to_recordable(loss)]
         for _ in range(4):
-            _move_networks_from_targets(loss)
+            _scale_trained_weights(loss)
             updater.step()
             states.append(convert_to_recordable(loss))
 
-        def load_updater() -> Any:
-            other_loss = kind_(loss, **options)
-            other_loss.load_state_dict(updater.state_dict())
-            _move_networks_from_targets(loss)
-            load_updater = other_loss.state_dict()
-            other_loss.step()
-            return [load_updater, updater.state_dict(), loss]
+        def step_restored_updater() -> Any:
+            restored = kind_(loss, **options)
+            restored.load_state_dict(updater.state_dict())
+            _scale_trained_weights(loss)
+            state = restored.state_dict()
+            restored.step()
+            return [state, updater.state_dict(), loss]
 
-        return Items(states=states, loaded=call_or_return_error(load_updater), words=repr(updater))
+        loaded = call_or_return_error(step_restored_updater)
+        return Items(states=states, loaded=loaded, words=repr(updater))
 
     return call
 
 
-def _call_with_each_mask(loss: Any, data: Any) -> Any:
+def _call_with_each_mask_key(loss: Any, data: Any) -> Any:
     """Return the loss with each key of a mask: none, other entries, a missing one, a number."""
     outputs = []
     for key in (None, ("collector", "mask"), "shifted_valid", "auto", "lacking", "is_init", 3):
@@ -476,7 +479,7 @@ def _reload_and_evaluate(loss: Any, data: Any) -> Any:
     return _call_loss(loss.eval(), data)
 
 
-def _call_own_loss(base: Any, own_data: Any) -> Any:
+def _call_user_defined_loss(base_class: Any, data: Any) -> Any:
     """Return the results of a loss that a user derives from the base class."""
 
     @dataclasses.dataclass
@@ -486,7 +489,7 @@ def _call_own_loss(base: Any, own_data: Any) -> Any:
         reward: str = "reward"
         value: str = "state_value"
 
-    class Own(base.func):
+    class Own(base_class.func):
         """The squared values of observations."""
 
         _AcceptedKeys = default_keys = Keys
@@ -494,12 +497,11 @@ def _call_own_loss(base: Any, own_data: Any) -> Any:
         value_network_params: Any
         target_value_network_params: Any
 
-        def __init__(self, **own_data: Any) -> None:
+        def __init__(self, **options: Any) -> None:
             super().__init__()
             self.reduction = "mean"
-            self.convert_to_functional(
-                make_value_network(nn.Dropout(0.5)), "value_network", **own_data
-            )
+            network = make_value_network(nn.Dropout(0.5))
+            self.convert_to_functional(network, "value_network", **options)
 
         def forward(self, data: Any) -> Any:
             with self.value_network_params.to_module(self.value_network):
@@ -518,9 +520,9 @@ def _call_own_loss(base: Any, own_data: Any) -> Any:
         loss.value_network.train()
         with _set_random_exploration():
             outputs = [
-                call_with_gradients(loss, own_data.clone()),
-                loss.half_loss(own_data),
-                _sort_in_keys(loss),
+                call_with_gradients(loss, data.clone()),
+                loss.half_loss(data),
+                _list_sorted_in_keys(loss),
             ]
         renamed = call_or_return_error(partial(loss.set_keys, reward="gain"))
         return [
@@ -534,7 +536,7 @@ def _call_own_loss(base: Any, own_data: Any) -> Any:
         call_or_return_error(make_and_call_loss),
         call_or_return_error(lambda: make_and_call_loss(create_target_params=True)),
         call_or_return_error(lambda: make_and_call_loss(expand_dim=2)),
-        call_or_return_error(lambda: base.func().forward(own_data)),
+        call_or_return_error(lambda: base_class.func().forward(data)),
         call_or_return_error(lambda: make_and_call_loss(expand_dim=2, create_target_params=True)),
     ]  # fmt: skip
 
@@ -544,20 +546,20 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "twice": _call_loss_twice,
     "doubled": _call_loss_in_double_precision,
     "keys": _rename_each_key,
-    "networks": _replace_networks,
+    "networks": _replace_and_reset_networks,
     "held": _list_attributes,
     "assigned": _assign_coefficients,
     "eval": _reload_and_evaluate,
-    "masks": _call_with_each_mask,
+    "masks": _call_with_each_mask_key,
     "each": _make_call_of_methods(
         "actor_loss", "qvalue_v1_loss", "qvalue_v2_loss", "value_loss", "loss_value", "loss_actor",
         "loss_critic", "qvalue_loss", "alpha_loss",
     ),
     **{name: _make_call_with_estimator(partial(_find_estimator_kind, name), gamma=0.7)
        for name in ("TD0", "TD1", "TDLambda", "GAE", "VTrace")},
-    "randomness": _call_with_each_randomness,
+    "randomness": _call_with_each_vmap_randomness,
     "default estimator": _make_call_with_estimator(),
-    "own discount": _call_with_own_discount,
+    "own discount": _call_with_gamma_attribute,
     "named estimator": _make_call_with_estimator("Td0", gamma=0.7),
     "unknown estimator": _make_call_with_estimator("mean"),
     "class of estimator": _make_call_with_estimator(
@@ -693,25 +695,25 @@ def _make_on_policy_subject(
         actor: Any,
         actions: str = "continuous",
         values: Any = make_value_network,
-        **options_of_kit: Any,
+        **kit_options: Any,
     ) -> Kit:
-        return _make_loss_kit(actions, actor_network=actor, critic_network=values, **options_of_kit)
+        return _make_loss_kit(actions, actor_network=actor, critic_network=values, **kit_options)
 
     def make_kit_of_heads(
         move: str,
         nested: bool = False,
         gain: float = 1.0,
         context: Any = _apart,
-        **options_of_kit: Any,
+        **kit_options: Any,
     ) -> Kit:
         """Return a kit whose actor has two heads, for a continuous and a discrete action."""
-        actor = partial(_make_scaled_actor_of_heads, move, nested, gain)
+        actor = partial(_make_scaled_two_headed_actor, move, nested, gain)
         return make_kit(
-            actor, input_=partial(_make_steps_of_actor, actor), context=context, **options_of_kit
+            actor, input_=partial(_make_steps_of_new_actor, actor), context=context, **kit_options
         )
 
-    def make_narrow_kit() -> Kit:
-        """Return a kit whose batches leave the dimension of time out of their batch size."""
+    def make_kit_with_one_batch_dimension() -> Kit:
+        """Return a kit whose batches have a batch size without the dimension of time."""
         wide = make_kit_of_heads("IndependentNormal")
         return Kit(wide.arguments, lambda label: wide.inputs(label).auto_batch_size_(1), _apart)
 
@@ -730,11 +732,11 @@ def _make_on_policy_subject(
         "dropout": make_kit(
             _make_gaussian_actor, values=lambda: make_value_network(nn.Dropout(0.5))
         ),
-        "common": _make_loss_kit(make_shared=_make_networks_with_common_layer),
+        "common": _make_loss_kit(make_shared=_make_networks_sharing_first_layer),
         "common apart": _make_loss_kit(
-            make_shared=_make_networks_with_common_layer, separate_losses=True
+            make_shared=_make_networks_sharing_first_layer, separate_losses=True
         ),
-        "one layer": _make_loss_kit(make_shared=_make_networks_of_one_layer, separate_losses=True),
+        "one layer": _make_loss_kit(make_shared=_make_fully_shared_networks, separate_losses=True),
         "modules": make_kit(_make_gaussian_actor, functional=False),
         "modules unscored": make_kit(
             _make_gaussian_actor, input_="time unscored", functional=False
@@ -749,9 +751,9 @@ def _make_on_policy_subject(
         ),
         "renamed": make_kit(_make_actor_of_renamed_action, input_=_make_steps_of_renamed_action),
         "hinted": make_kit(
-            lambda: _make_actor_of_layer(_make_wide_layer(), "observation", "hint"),
+            lambda: _make_actor_of_layer(_make_loc_and_scale_layer(), "observation", "hint"),
             values=lambda: make_critic(
-                _Hinted(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"
+                _HintedLayers(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"
             ),
         ),
         "heads": make_kit_of_heads("IndependentNormal"),
@@ -765,7 +767,7 @@ def _make_on_policy_subject(
         "heads weighed": make_kit_of_heads(
             "IndependentNormal", entropy_coeff={"move_entropy": 0.2, "choice_entropy": 0.5}
         ),
-        "narrow": make_narrow_kit(),
+        "narrow": make_kit_with_one_batch_dimension(),
     }
     return Subject(
         f"torchrl.objectives:{name}",
@@ -775,7 +777,7 @@ def _make_on_policy_subject(
         options={**_ON_POLICY, **options},
         together=(*_TOGETHER, *joint),
         calls=CALLS,
-        prepare=_set_estimator_and_move_networks,
+        prepare=_set_estimator_and_scale_weights,
         skip=("actor", "critic"),
         thorough=("modules",),
     )
@@ -793,7 +795,7 @@ def _make_off_policy_subject(
         options={**_OFF_POLICY, **options},
         together=together,
         calls={**calls, **TARGETS},
-        prepare=_set_estimator_and_move_networks,
+        prepare=_set_estimator_and_scale_weights,
         thorough=thorough,
     )
 
@@ -824,15 +826,16 @@ def list_subjects() -> dict[str, list[Subject]]:
         "critics": make_stochastic_kit(values=_make_two_critics),
         "dropout": make_stochastic_kit(values=lambda: make_action_value_network(nn.Dropout(0.5))),
         "renamed": make_stochastic_kit(_make_actor_of_renamed_action,
-        partial(_make_judging_critic, "move"), input_=_make_steps_of_renamed_action),
+        partial(_make_critic_of_action_key, "move"), input_=_make_steps_of_renamed_action),
         "without ends": make_stochastic_kit(
-            values=partial(_make_judging_critic, "action"), input_="thin", skip_done_states=True
+            values=partial(_make_critic_of_action_key, "action"), input_="thin",
+            skip_done_states=True,
         ),
-        "apart": _make_loss_kit(make_shared=_make_critics_of_one_layer,
+        "apart": _make_loss_kit(make_shared=_make_fully_shared_critics,
         actor_network=_make_gaussian_actor, action_spec=bounds),
         "heads": _make_loss_kit(
             context=_apart,
-            actor_network=partial(_make_scaled_actor_of_heads, "IndependentNormal", False),
+            actor_network=partial(_make_scaled_two_headed_actor, "IndependentNormal", False),
             qvalue_network=make_action_value_network, target_entropy=-1.0,
         ),
     }  # fmt: skip
@@ -847,7 +850,7 @@ def list_subjects() -> dict[str, list[Subject]]:
 
     def make_discrete_kit(actor: Callable[[], Any], actions: str, space: str) -> Kit:
         return _make_loss_kit(
-            actions, actor_network=actor, qvalue_network=make_choice_value_network,
+            actions, actor_network=actor, qvalue_network=make_discrete_action_value_network,
             num_actions=CHOICES,
             action_space=space,
         )  # fmt: skip
@@ -936,6 +939,6 @@ def list_subjects() -> dict[str, list[Subject]]:
     ]
     own = Subject(
         "torchrl.objectives:LossModule", {"": Kit(dict, partial(make_batch, "continuous"))},
-        ("time", "rows"), calls={"": _call_own_loss},
+        ("time", "rows"), calls={"": _call_user_defined_loss},
     )  # fmt: skip
     return {subject.name.rpartition(":")[2]: [subject] for subject in (*loss_subjects, own)}

@@ -87,7 +87,7 @@ def _measure_frames_past_end(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_lost_life_flag(inputs: Inputs) -> np.ndarray:
+def _measure_advantages_at_lost_life(inputs: Inputs) -> np.ndarray:
     value = TensorDictModule(torch.nn.Identity(), ["observation"], ["state_value"])
     advantages = []
     for is_announced in (False, True):
@@ -172,19 +172,18 @@ def _measure_scaling_by_program(inputs: Inputs) -> np.ndarray:
         player.game.queue_frame(pixel=second)
     observation.append(player.step(0).observation)
     pictures = [torch.as_tensor(s, dtype=torch.float32).reshape(_STACK) for s in observation]
-    return np.concatenate(
-        [atari_vision.measure_inputs_at_corner(atari_games.make_vision(p)) for p in pictures]
-    )
+    visions = [atari_games.make_vision_of_pictures(p) for p in pictures]
+    return np.concatenate([atari_vision.measure_inputs_at_corner(vision) for vision in visions])
 
 
-def _make_probe_of_network(measure: Scene) -> Probe:
+def _make_probe_of_networks(measure: Scene) -> Probe:
     return lambda inputs: measure(
-        atari_games.make_vision(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
+        atari_games.make_vision_of_pictures(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
     )
 
 
 def _measure_wrapper_order(inputs: Inputs) -> np.ndarray:
-    player = atari_games.make_player_of_waiting_game(int(inputs["noops"]))
+    player = atari_games.make_player_waiting_at_reset(int(inputs["noops"]))
     # whatever is done while waiting, it is not FIRE
     with atari_games.fix_random_integers_to_extreme(largest=True):
         return atari_play.play_whole_game(player)
@@ -200,7 +199,7 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.episodic_life", "script"): lambda inputs: atari_play.play_lost_lives(
         _make_player_of_base_environment(frame_skip=1)
     ),
-    ("atari.episodic_life.loss_key", "library"): _measure_lost_life_flag,
+    ("atari.episodic_life.loss_key", "library"): _measure_advantages_at_lost_life,
     ("atari.max_and_skip", "library"): _make_probe_of_wrapper_skip(atari_play.play_one_action),
     ("atari.max_and_skip", "script"): _make_probe_of_program_skip(atari_play.play_one_action),
     ("atari.max_and_skip.end", "library"): _make_probe_of_wrapper_skip(
@@ -224,11 +223,11 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.clip_reward", "script"): _measure_reward_clip,
     ("atari.image_scaling", "library"): _measure_scaling_by_transform,
     ("atari.image_scaling", "script"): _measure_scaling_by_program,
-    ("atari.activation", "script"): _make_probe_of_network(atari_vision.measure_activations),
-    ("atari.shared_trunk", "script"): _make_probe_of_network(
+    ("atari.activation", "script"): _make_probe_of_networks(atari_vision.measure_activations),
+    ("atari.shared_trunk", "script"): _make_probe_of_networks(
         atari_vision.count_parameters_by_output
     ),
-    ("atari.networks", "script"): _make_probe_of_network(atari_vision.list_layer_sizes),
+    ("atari.networks", "script"): _make_probe_of_networks(atari_vision.list_layer_sizes),
     ("atari.wrapper_order", "script"): _measure_wrapper_order,
 }
 ABSENT: Mapping[str, str] = {

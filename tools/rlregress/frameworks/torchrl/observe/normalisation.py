@@ -17,10 +17,10 @@ import torch
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import RewardNormalizer, TensorDict, VecNorm
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
-    Trained,
-    make_script_environment,
+    EvaluatedProgramRun,
+    make_program_environment,
+    make_transformed_environment,
     pass_numbers_through_transforms,
-    transform_environment,
     walk_through_environment,
     walk_through_normalised,
 )
@@ -42,7 +42,7 @@ _NONE = np.zeros((0, 1))
 
 def _walk_through_ppo_program(scripts: Sequence[Script]) -> Walked:
     (script,) = scripts
-    return walk_through_environment(make_script_environment(script), count_steps_of_script(script))
+    return walk_through_environment(make_program_environment(script), count_steps_of_script(script))
 
 
 def _pass_stream_through_transforms(transforms: Sequence[Any], scripts: Sequence[Script]) -> Walked:
@@ -54,12 +54,12 @@ def _pass_stream_through_transforms(transforms: Sequence[Any], scripts: Sequence
     )
 
 
-def _pass_stream_through_library(scripts: Sequence[Script]) -> Walked:
+def _pass_stream_through_vecnorm(scripts: Sequence[Script]) -> Walked:
     return _pass_stream_through_transforms([VecNorm(in_keys=["observation"])], scripts)
 
 
 def _pass_stream_through_ppo_program(scripts: Sequence[Script]) -> Walked:
-    environment = make_script_environment(make_script_of_observations([0.0, 0.0]))
+    environment = make_program_environment(make_script_of_observations([0.0, 0.0]))
     return _pass_stream_through_transforms(
         [t for t in environment.transform if "observation" in t.in_keys], scripts
     )
@@ -77,7 +77,7 @@ def _normalise_rewards_by_trainer_hook(scripts: Sequence[Script]) -> Walked:
 def _measure_episode_return(inputs: Inputs) -> float:
     length = len(inputs["rewards"])
     ends = np.arange(length) == length - 1
-    environment = make_script_environment({"rewards": inputs["rewards"], "terminated": ends})
+    environment = make_program_environment({"rewards": inputs["rewards"], "terminated": ends})
     return float(environment.rollout(length)["next", "episode_reward"][-1])
 
 
@@ -89,12 +89,12 @@ def _walk_through_sac_program(scripts: Sequence[Script]) -> Walked:
         return walk_through_environment(environment, count_steps_of_script(script))
 
 
-def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
+def _normalise_observations_in_evaluation(inputs: Inputs) -> np.ndarray:
     training, evaluation = inputs["training"], inputs["evaluation"]
     x = np.concatenate([training[1:], evaluation[1:]])
     before = np.concatenate([training[:-1], evaluation[:-1]])
     playback = {"observations": before, "next_observations": x}
-    environment = transform_environment(playback, VecNorm(in_keys=["observation"]))
+    environment = make_transformed_environment(playback, VecNorm(in_keys=["observation"]))
     # a transform of an environment is in the mode of evaluation from the start
     environment.train()
     walk_through_environment(environment, len(training) - 1)
@@ -102,16 +102,16 @@ def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
     return walk_through_environment(environment, len(evaluation) - 1).observations[:, 0]
 
 
-def _run_ppo_program_with_evaluation(inputs: Inputs) -> Trained:
+def _run_ppo_program_with_evaluation(inputs: Inputs) -> EvaluatedProgramRun:
     length = len(inputs["evaluation"])
     ends = np.arange(length) == length - 1
-    return Trained(
+    return EvaluatedProgramRun(
         inputs["training"],
         make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends),
     )
 
 
-def _measure_saved_statistics(inputs: Inputs) -> np.ndarray:
+def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
     program = programs.load_program("ppo", "utils_mujoco")
     programs.find_first_name_in_program(program, "make_render_env")
     checkpoint: Any = _run_ppo_program_with_evaluation(inputs).checkpoint
@@ -146,7 +146,7 @@ PROBES: Mapping[tuple[str, str], Raw] = {
         for id, measure in normalisation.MEASUREMENTS.items()
     },
     **{
-        (id, "library"): partial(_MEASUREMENTS[id], _pass_stream_through_library) for id in _STREAMS
+        (id, "library"): partial(_MEASUREMENTS[id], _pass_stream_through_vecnorm) for id in _STREAMS
     },
     **{
         (id, "script"): partial(_MEASUREMENTS[id], _pass_stream_through_ppo_program)
@@ -176,9 +176,9 @@ PROBES: Mapping[tuple[str, str], Raw] = {
     ("normalisation.default.off_policy", "script"): partial(
         normalisation.measure_default_off_policy_normalisation, _walk_through_sac_program
     ),
-    ("normalisation.evaluation", "library"): _measure_statistics_in_evaluation,
+    ("normalisation.evaluation", "library"): _normalise_observations_in_evaluation,
     ("normalisation.evaluation", "script"): lambda i: _run_ppo_program_with_evaluation(i).evaluated,
-    ("normalisation.saved", "script"): _measure_saved_statistics,
+    ("normalisation.saved", "script"): _normalise_observations_after_loading,
 }
 
 ABSENT: Mapping[str, str] = {

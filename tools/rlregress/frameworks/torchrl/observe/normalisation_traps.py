@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     VecNormV2,
 )
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
-    transform_environment,
+    make_transformed_environment,
     walk_through_normalised,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
@@ -34,7 +34,7 @@ _KEYS = ["observation"]
 
 
 def _measure_replayed_observations(inputs: Inputs) -> torch.Tensor:
-    environment = transform_environment(
+    environment = make_transformed_environment(
         make_script_of_observations(inputs["observations"]), VecNorm(in_keys=_KEYS)
     )
     steps = len(inputs["observations"]) - 1
@@ -53,7 +53,7 @@ def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> torch.Tensor:
         in_keys=_KEYS,
         standard_normal=True,
     )
-    environment = transform_environment(
+    environment = make_transformed_environment(
         make_script_of_observations([inputs["distance"], 0.0]), fixed
     )
     return environment.reset()["observation"].log10()

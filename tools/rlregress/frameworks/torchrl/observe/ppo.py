@@ -78,7 +78,7 @@ def _measure_policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
     )
 
 
-def _measure_normalisation(inputs: Inputs) -> float:
+def _measure_loss_with_normalised_advantages(inputs: Inputs) -> float:
     size = int(inputs["minibatch_size"])
     parts = np.reshape(inputs["advantages"], (-1, size))
     losses = [
@@ -100,9 +100,7 @@ def _measure_normalisation_epsilon(inputs: Inputs) -> float:
 
 
 def _list_executed_and_stored_action(environment: Scripted, actor: Any) -> tuple[float, float]:
-    """Return the action that the environment received and the stored one, of one step of a
-    collector.
-    """
+    """Return a step's action as the environment received it and as the collector stored it."""
     collector = tiny_trainers.make_collector(environment, actor, 1)
     try:
         batch = next(iter(collector))
@@ -132,7 +130,7 @@ def _make_library_actor(environment: Scripted, inputs: Inputs, x: float) -> Any:
 
 
 def _make_script_actor(environment: Scripted, inputs: Inputs, x: float) -> Any:
-    actor, mean = programs.make_constant_actor(inputs["low"], inputs["high"], 2e-6)
+    actor, mean = programs.make_constant_actor_and_mean(inputs["low"], inputs["high"], 2e-6)
     nn.init.constant_(mean, x)
     return actor
 
@@ -151,7 +149,7 @@ PROBES: dict[tuple[str, str], Raw] = {
         # neither the loss nor the library clips gradients
         if id != "ppo.gradient_clip"
     },
-    ("ppo.advantage_normalisation", "library"): _measure_normalisation,
+    ("ppo.advantage_normalisation", "library"): _measure_loss_with_normalised_advantages,
     ("ppo.advantage_normalisation.epsilon", "library"): _measure_normalisation_epsilon,
     ("ppo.action.bounding", "library"): _make_probe_of_action_bounding(_make_library_actor),
     ("ppo.action.bounding", "script"): _make_probe_of_action_bounding(_make_script_actor),

@@ -20,7 +20,7 @@ _NO_CLIP = 1e9
 
 
 def _make_scheduler_to_zero(rollouts: int) -> Any:
-    """Return PyTorch's linear scheduler: the trainer steps it once per rollout."""
+    """Return a maker of PyTorch's linear scheduler, which is stepped once per rollout."""
     return lambda optimizer: torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, rollouts)
 
 
@@ -97,9 +97,9 @@ def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.L
     return training
 
 
-def _measure_segments(scope: str, inputs: Inputs) -> list[float]:
+def _list_stored_observations_of_rollouts(scope: str, inputs: Inputs) -> list[float]:
     limit = int(inputs["time_limit"])
-    make = ppo_trainings.make_counting_maker(
+    make = ppo_trainings.make_counting_environment_maker(
         limit, truncated=make_script_of_end_after(limit), restarts=True
     )
     rollouts = _run_training_in_scope(scope, make, 15, 5, 5).rollouts
@@ -118,7 +118,7 @@ PROBES: dict[tuple[str, str], Raw] = {
         # whoever writes the schedule of a trainer decides how low it gets
         if id != "ppo.learning_rate.negative"
     },
-    ("ppo.segments", "trainer"): partial(_measure_segments, "trainer"),
+    ("ppo.segments", "trainer"): partial(_list_stored_observations_of_rollouts, "trainer"),
     ("ppo.parallel_gradient", "trainer"): partial(
         count_processes_and_backward_passes_per_step, _TRAINER
     ),
@@ -132,7 +132,7 @@ PROBES: dict[tuple[str, str], Raw] = {
         loop.measure_advantages_and_policy_changes, _SCRIPT
     ),
     ("ppo.iterations", "script"): partial(loop.measure_steps_and_updates, _SCRIPT),
-    ("ppo.segments", "script"): partial(_measure_segments, "script"),
+    ("ppo.segments", "script"): partial(_list_stored_observations_of_rollouts, "script"),
     ("ppo.learning_rate.schedule.asked", "script"): partial(
         loop.measure_falling_learning_rates, _SCRIPT
     ),

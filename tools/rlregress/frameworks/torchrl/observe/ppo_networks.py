@@ -39,7 +39,7 @@ from rlregress.probing.scripted import Scripted
 def make_library_networks(
     low: list[float], high: list[float], observation_dimensions: int, hidden: int = 64
 ) -> Any:
-    """Return actor and critic of the library's own parts, MLP and NormalParamExtractor.
+    """Return actor and critic made of the library's MLP and NormalParamExtractor.
 
     Two hidden layers, which the library does not decide; all else as it is by default.
     """
@@ -83,16 +83,19 @@ def _make_probe_of_log_std(make_networks: Callable[..., Any]) -> Raw:
     return measure_log_std
 
 
-def _make_library_actor(
-    environment: Scripted, inputs: Inputs
-) -> tuple[Any, Callable[[float], Any]]:
+MeanSetter = Callable[[float], Any]
+
+
+def _make_library_actor(environment: Scripted, inputs: Inputs) -> tuple[Any, MeanSetter]:
     actor = tiny_trainers.make_squashed_policy(environment, [0.0], inputs["scale"])
     (loc,) = [p for name, p in actor.named_parameters() if "loc" in name]
     return actor, loc.data.fill_
 
 
-def _make_script_actor(environment: Scripted, inputs: Inputs) -> tuple[Any, Callable[[float], Any]]:
-    actor, mean = programs.make_constant_actor(inputs["low"], inputs["high"], inputs["scale"])
+def _make_script_actor(environment: Scripted, inputs: Inputs) -> tuple[Any, MeanSetter]:
+    actor, mean = programs.make_constant_actor_and_mean(
+        inputs["low"], inputs["high"], inputs["scale"]
+    )
     return actor, mean.data.fill_
 
 

@@ -34,8 +34,8 @@ from rlregress.probing.scripted import Scripted
 _STEEP = 1e6
 
 
-class _Steep(torch.nn.Module):
-    """A Gaussian, or a value, with an enormous derivative with respect to its parameter."""
+class _SteepNetwork(torch.nn.Module):
+    """A network of a Gaussian, or of a value, with an enormous derivative by its parameter."""
 
     def __init__(self, *scale: float) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def _make_plain_models() -> Models:
 
 
 def _make_steep_models() -> Models:
-    return Models(_make_gaussian_policy(_Steep(1.0)), make_v_network(_Steep()))
+    return Models(_make_gaussian_policy(_SteepNetwork(1.0)), make_v_network(_SteepNetwork()))
 
 
 def _run_trainer(rewards: Sequence[float], minibatch: int, **options: Any) -> LossTraining:
@@ -79,14 +79,14 @@ def _run_script(rewards: Sequence[float], minibatch: int, **options: Any) -> Los
     return run_ppo_program(make_environment, len(rewards), len(rewards), minibatch, **options)
 
 
-def _measure_normalisation(run: Any, inputs: Inputs) -> Any:
+def _measure_loss_with_normalised_advantages(run: Any, inputs: Inputs) -> Any:
     rewards = inputs["advantages"]
     minibatch = int(inputs.get("minibatch_size", len(rewards)))
     change = make_change_of_ratios(inputs["ratio"])
     return np.mean(run(rewards, minibatch, models=_make_plain_models(), change=change).losses)
 
 
-def _measure_gradient_clip(run: Any, inputs: Inputs) -> float:
+def _measure_capped_gradient_norm(run: Any, inputs: Inputs) -> float:
     norms = run([1.0, -3.0], 2, models=_make_steep_models()).gradient_norms
     return min(norms[0], inputs["cap"])
 
@@ -98,12 +98,16 @@ def _measure_adam_epsilon_of_script(inputs: Inputs) -> float:
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("ppo.advantage_normalisation", "trainer"): partial(_measure_normalisation, _run_trainer),
-    ("ppo.advantage_normalisation", "script"): partial(_measure_normalisation, _run_script),
-    ("ppo.advantage_normalisation.epsilon", "trainer"): partial(
-        _measure_normalisation, _run_trainer
+    ("ppo.advantage_normalisation", "trainer"): partial(
+        _measure_loss_with_normalised_advantages, _run_trainer
     ),
-    ("ppo.gradient_clip", "trainer"): partial(_measure_gradient_clip, _run_trainer),
-    ("ppo.gradient_clip", "script"): partial(_measure_gradient_clip, _run_script),
+    ("ppo.advantage_normalisation", "script"): partial(
+        _measure_loss_with_normalised_advantages, _run_script
+    ),
+    ("ppo.advantage_normalisation.epsilon", "trainer"): partial(
+        _measure_loss_with_normalised_advantages, _run_trainer
+    ),
+    ("ppo.gradient_clip", "trainer"): partial(_measure_capped_gradient_norm, _run_trainer),
+    ("ppo.gradient_clip", "script"): partial(_measure_capped_gradient_norm, _run_script),
     ("ppo.adam.epsilon", "script"): _measure_adam_epsilon_of_script,
 }

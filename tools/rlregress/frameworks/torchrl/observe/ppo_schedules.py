@@ -40,9 +40,8 @@ def _measure_clip_ranges_of_program(inputs: Inputs) -> np.ndarray:
     for anneal_lr in (False, True):
         falling: dict[str, Any] = {"anneal_lr": anneal_lr, "anneal_clip_epsilon": True}
         losses += ppo_trainings.run_ppo_program(
-            ppo_trainings.make_scripted_maker(), frames * int(inputs["rollouts"]), frames,
-            minibatch,
-            change=change_batch, **falling,
+            ppo_trainings.make_scripted_environment_maker(), frames * int(inputs["rollouts"]),
+            frames, minibatch, change=change_batch, **falling,
         ).losses  # fmt: skip
     # by the divisor n - 1; a sample of ratio 2 and negative advantage is not clipped
     deviation = np.sqrt(minibatch / (minibatch - 1))

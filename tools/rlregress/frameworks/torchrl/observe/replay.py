@@ -94,7 +94,7 @@ def _make_transitions(numbers: Any) -> Any:
     return TensorDict({"reward": torch.as_tensor(numbers, dtype=torch.float32)}, [len(numbers)])
 
 
-def _measure_sampling(inputs: Inputs) -> float:
+def _measure_share_of_distinct_samples(inputs: Inputs) -> float:
     count = int(inputs["count"])
     torch.manual_seed(shift_seed(int(inputs["seed"])))
     buffer = _make_buffer(count, batch_size=count)
@@ -102,15 +102,15 @@ def _measure_sampling(inputs: Inputs) -> float:
     return len(np.unique(buffer.sample()["reward"].numpy())) / count
 
 
-def _measure_overwriting(inputs: Inputs) -> Any:
+def _list_rewards_left_in_full_buffer(inputs: Inputs) -> Any:
     buffer = _make_buffer(int(inputs["capacity"]))
     for transition in _make_transitions(inputs["rewards"]).unbind(0):
         buffer.add(transition)
     return np.sort(buffer[:]["reward"].numpy())
 
 
-def _make_probe_of_warmup(driver: Callable[..., Any]) -> Raw:
-    def measure_warmup(inputs: Inputs) -> list[float]:
+def _make_probe_of_warmup_rows(driver: Callable[..., Any]) -> Raw:
+    def count_rows_stored_in_warmup(inputs: Inputs) -> list[float]:
         settings = Settings(
             steps=int(inputs["steps"]),
             starts=int(inputs["warmup"]),
@@ -122,10 +122,10 @@ def _make_probe_of_warmup(driver: Callable[..., Any]) -> Raw:
             training.run_loop()
         return [float(len(training.buffer)) for training in trained]
 
-    return measure_warmup
+    return count_rows_stored_in_warmup
 
 
-def _measure_rebuilt_next_observation(inputs: Inputs) -> list[float]:
+def _flag_nan_in_rebuilt_observation(inputs: Inputs) -> list[float]:
     environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
         batch = tiny_trainers.collect_random_batch(
@@ -155,11 +155,11 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("nstep.terminal", "library"): _make_probe_of_targets((0, 1, 2)),
     ("nstep.truncation", "library"): _make_probe_of_targets((0, 1, 2)),
     ("nstep.newest_steps", "library"): _make_probe_of_targets((4, 5)),
-    ("replay.sampling", "library"): _measure_sampling,
-    ("replay.warmup", "trainer"): _make_probe_of_warmup(twin_trainers.Driver),
-    ("replay.warmup", "script"): _make_probe_of_warmup(twin_programs.Driver),
-    ("replay.overwriting", "library"): _measure_overwriting,
-    ("replay.shared_observations", "library"): _measure_rebuilt_next_observation,
+    ("replay.sampling", "library"): _measure_share_of_distinct_samples,
+    ("replay.warmup", "trainer"): _make_probe_of_warmup_rows(twin_trainers.Driver),
+    ("replay.warmup", "script"): _make_probe_of_warmup_rows(twin_programs.Driver),
+    ("replay.overwriting", "library"): _list_rewards_left_in_full_buffer,
+    ("replay.shared_observations", "library"): _flag_nan_in_rebuilt_observation,
     ("replay.both_flags", "library"): _measure_target_with_both_flags,
 }
 ABSENT: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.interface import Inputs
 
 
-def _measure_update_order(inputs: Inputs) -> np.ndarray:
+def _flag_changes_before_each_update(inputs: Inputs) -> np.ndarray:
     """Return what had changed (1) or not (0) before the first optimiser step of another part.
 
     In order: Q before the actor's step, and the temperature before the critic's and the actor's.
@@ -87,5 +87,5 @@ PROBES: Mapping[tuple[str, str], Raw] = {
         for scope, driver, ids in _MEASURED
         for id in ids
     },
-    ("sac.update_order", "script"): _measure_update_order,
+    ("sac.update_order", "script"): _flag_changes_before_each_update,
 }

@@ -27,7 +27,7 @@ from rlregress.frameworks.torchrl.compat import (
     call_with_newest_keywords,
     find_action_spec,
     make_sac_loss,
-    read_attribute,
+    read_renamed,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
@@ -45,7 +45,7 @@ from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 
 
-def _measure_deterministic_centre(inputs: Inputs) -> float:
+def _measure_mode_of_tanh_delta(inputs: Inputs) -> float:
     zero, (low, high) = (
         torch.zeros(1),
         (torch.tensor([inputs["low"]]), torch.tensor([inputs["high"]])),
@@ -53,15 +53,15 @@ def _measure_deterministic_centre(inputs: Inputs) -> float:
     return float(call_with_newest_keywords(TanhDelta, zero, low=low, high=high).mode)
 
 
-def _measure_gaussian_centre(inputs: Inputs) -> float:
+def _measure_mode_of_tanh_normal(inputs: Inputs) -> float:
     low, high = torch.tensor([inputs["low"]]), torch.tensor([inputs["high"]])
     distribution = call_with_newest_keywords(
         TanhNormal, torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True
     )
-    return float(read_attribute(distribution, "deterministic_sample"))
+    return float(read_renamed(distribution, "deterministic_sample"))
 
 
-def _measure_action_beyond_bounds(inputs: Inputs) -> float:
+def _measure_executed_action_beyond_bounds(inputs: Inputs) -> float:
     environment = Scripted(inputs["low"], inputs["high"])
     spec = find_action_spec(wrap_environment(environment))
     actor = make_stochastic_policy(
@@ -82,7 +82,7 @@ def _measure_share_of_wrong_log_probs(inputs: Inputs) -> float:
     return float((torch.abs(now - stored) > 0.01).double().mean())
 
 
-def _measure_copies_of_single_critic(inputs: Inputs) -> list[float]:
+def _flag_critics_with_equal_weights(inputs: Inputs) -> list[float]:
     weights = torch.as_tensor(inputs["weights"]).reshape(1, -1)
     network = LinearQNetwork(bias=False, dtype=torch.float64)
     with torch.no_grad():
@@ -109,7 +109,7 @@ def _measure_critic_count(inputs: Inputs) -> list[float]:
     return [float(len(parameter)) for parameter in copies]
 
 
-def _measure_exploration_draw(inputs: Inputs) -> float:
+def _measure_share_of_mixed_exploration(inputs: Inputs) -> float:
     environments = int(inputs["environments"])
     explore = EGreedyModule(Categorical(int(inputs["actions"])), eps_init=inputs["epsilon"])
     torch.manual_seed(shift_seed(int(inputs["seed"])))
@@ -139,7 +139,7 @@ def _measure_gaps_between_hard_updates(inputs: Inputs) -> Any:
     return np.diff(copies[:3])
 
 
-def _measure_autoreset(inputs: Inputs) -> list[float]:
+def _measure_share_of_reset_steps(inputs: Inputs) -> list[float]:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
     steps = int(inputs["steps"])
     vectorised: Any = gymnasium.vector.SyncVectorEnv(
@@ -155,13 +155,13 @@ def _measure_autoreset(inputs: Inputs) -> list[float]:
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("policy.centre.deterministic", "library"): _measure_deterministic_centre,
-    ("policy.centre.gaussian", "library"): _measure_gaussian_centre,
-    ("policy.out_of_bounds", "library"): _measure_action_beyond_bounds,
+    ("policy.centre.deterministic", "library"): _measure_mode_of_tanh_delta,
+    ("policy.centre.gaussian", "library"): _measure_mode_of_tanh_normal,
+    ("policy.out_of_bounds", "library"): _measure_executed_action_beyond_bounds,
     ("policy.stored_log_prob", "library"): _measure_share_of_wrong_log_probs,
-    ("networks.single_critic", "library"): _measure_copies_of_single_critic,
+    ("networks.single_critic", "library"): _flag_critics_with_equal_weights,
     ("networks.critic_count", "library"): _measure_critic_count,
-    ("dqn.exploration.draw", "library"): _measure_exploration_draw,
+    ("dqn.exploration.draw", "library"): _measure_share_of_mixed_exploration,
     ("target.hard_update_period", "library"): _measure_gaps_between_hard_updates,
-    ("collection.autoreset", "library"): _measure_autoreset,
+    ("collection.autoreset", "library"): _measure_share_of_reset_steps,
 }

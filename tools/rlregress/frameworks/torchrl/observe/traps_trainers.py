@@ -84,7 +84,7 @@ def _import_without_hydra() -> Iterator[None]:
         sys.modules.update({n: module for n, module in before.items() if module is not None})
 
 
-def _measure_epsilon_of_configuration(inputs: Inputs) -> float:
+def _measure_log_adam_epsilon(inputs: Inputs) -> float:
     del inputs
     with _import_without_hydra():
         module = importlib.import_module(f"{_CONFIGS}.utils")
@@ -108,7 +108,7 @@ class _ScriptedLocation(torch.nn.Module):
         return output, torch.ones_like(output)
 
 
-def _train_ppo_at_locations(inputs: Inputs, locations: list[float]) -> Any:
+def _train_ppo_and_get_log(inputs: Inputs, locations: list[float]) -> dict[str, Any]:
     """Train PPO with a policy of mean locations[k] in minibatch k; return the trainer's log."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
@@ -139,17 +139,17 @@ def _measure_approx_kl(inputs: Inputs) -> Any:
     locations = [
         shifted if step == update else 0.0 for update in range(steps) for step in range(steps)
     ]
-    log = _train_ppo_at_locations(inputs, locations + [shifted] * steps)
+    log = _train_ppo_and_get_log(inputs, locations + [shifted] * steps)
     logged = [float(number) for number in log["kl_approx"]]
     return np.array(logged[:-1]) / logged[-1]
 
 
 def _measure_update_count(inputs: Inputs) -> float:
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
-    return float(_train_ppo_at_locations(inputs, [0.0] * steps)["optim_steps"][-1])
+    return float(_train_ppo_and_get_log(inputs, [0.0] * steps)["optim_steps"][-1])
 
 
-def _measure_error_before_policy_update(inputs: Inputs) -> float:
+def _flag_failure_before_policy_update(inputs: Inputs) -> float:
     trained = Driver("td3", Settings(terminated=1.0, delay=int(inputs["delay"])))
     try:
         trained.run_loop()
@@ -163,8 +163,8 @@ def _measure_error_before_policy_update(inputs: Inputs) -> float:
 PROBES: dict[tuple[str, str], Raw] = {
     ("collection.truncated_flags", "trainer"): _measure_truncated_flags,
     ("optimizer.gradient_clip.switch", "trainer"): _measure_clip_switch,
-    ("optimizer.config_epsilon", "trainer"): _measure_epsilon_of_configuration,
+    ("optimizer.config_epsilon", "trainer"): _measure_log_adam_epsilon,
     ("logging.approx_kl", "trainer"): _measure_approx_kl,
     ("logging.update_count", "trainer"): _measure_update_count,
-    ("logging.before_policy_update", "trainer"): _measure_error_before_policy_update,
+    ("logging.before_policy_update", "trainer"): _flag_failure_before_policy_update,
 }

@@ -21,4 +21,5 @@ def explain_why_not_resumable() -> str:
     """Return why versions before 0.14 resume no training; empty for 0.14 and later, which do."""
     (version,) = map_installed_versions(("torchrl",)).values()
     parts = tuple(int(part) for part in version.split(".")[:2])
-    return "that versions before 0.14 go on exactly is not known" if parts < (0, 14) else ""
+    before = parts < (0, 14)
+    return "versions before 0.14 are not known to continue with the same result" if before else ""

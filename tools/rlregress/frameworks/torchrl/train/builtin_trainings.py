@@ -17,14 +17,12 @@ from torchrl.envs import GymWrapper
 
 from rlregress.frameworks.torchrl.train.collection import collect_transitions
 from rlregress.frameworks.torchrl.train.recorded_training import (
-    OffPolicy,
-    OnPolicy,
+    OffPolicyLoop,
+    OnPolicyLoop,
     make_correlated_exploration,
     make_gaussian_exploration,
     make_greedy_exploration,
-)
-from rlregress.frameworks.torchrl.train.recorded_training import (
-    make_training_of_loop as train_in_loop,
+    make_training_of_loop,
 )
 from rlregress.frameworks.torchrl.train.trace_environments import (
     VECNORM,
@@ -106,18 +104,18 @@ def warm_up_before_fork() -> None:
 
 #: algorithm -> its loop, and what that takes.
 _LOOPS: Mapping[str, tuple[Any, Mapping[str, Any]]] = {
-    "ppo": (OnPolicy, {"loss": "ClipPPOLoss"}),
-    "a2c": (OnPolicy, {"loss": "A2CLoss"}),
-    "reinforce": (OnPolicy, {"loss": "ReinforceLoss"}),
-    "sac": (OffPolicy, {"loss": "SACLoss", "distribution": "TanhNormal"}),
-    "td3": (OffPolicy, {"loss": "TD3Loss"}),
-    "ddpg": (OffPolicy, {"loss": "DDPGLoss"}),
-    "dqn": (OffPolicy, {"loss": "DQNLoss", "exploration": make_greedy_exploration()}),
+    "ppo": (OnPolicyLoop, {"loss": "ClipPPOLoss"}),
+    "a2c": (OnPolicyLoop, {"loss": "A2CLoss"}),
+    "reinforce": (OnPolicyLoop, {"loss": "ReinforceLoss"}),
+    "sac": (OffPolicyLoop, {"loss": "SACLoss", "distribution": "TanhNormal"}),
+    "td3": (OffPolicyLoop, {"loss": "TD3Loss"}),
+    "ddpg": (OffPolicyLoop, {"loss": "DDPGLoss"}),
+    "dqn": (OffPolicyLoop, {"loss": "DQNLoss", "exploration": make_greedy_exploration()}),
 }
 _ONE = Environments()
 
 
-def make_scenario(
+def make_trainings(
     algorithms: str, scenario: str, environments: Environments = _ONE, **options: Any
 ) -> dict[str, TraceTraining]:
     """Return the trainings of a scenario by title, one for each algorithm.
@@ -132,13 +130,13 @@ def make_scenario(
         own_environments = (
             replace(environments, actions="discrete") if name == "dqn" else environments
         )
-        by_title[f"{name} {scenario}"] = train_in_loop(
+        by_title[f"{name} {scenario}"] = make_training_of_loop(
             loop, own_environments, **{**arguments, **options}
         )
     return by_title
 
 
-def _make_stacking_transform(frames: int, dimension: int) -> Late:
+def _make_late_frame_stack(frames: int, dimension: int) -> Late:
     return make_late_transform("CatFrames", N=frames, dim=dimension, in_keys=["observation"])
 
 
@@ -156,32 +154,32 @@ _ENDS = ("deterministic", "stochastic")
 
 TRAININGS: Mapping[str, TraceTraining] = {
     **{algorithm: _make_training_of_algorithm(algorithm) for algorithm in SETTINGS},
-    **make_scenario("sac td3 ddpg", "vectorised-noise", Environments(3),
+    **make_trainings("sac td3 ddpg", "vectorised-noise", Environments(3),
     exploration=make_correlated_exploration(0.4),
               learning_starts=12),
-    **make_scenario("sac", "temperature", arguments={"num_qvalue_nets": 1, "alpha_init": 0.1,
+    **make_trainings("sac", "temperature", arguments={"num_qvalue_nets": 1, "alpha_init": 0.1,
               "target_entropy": -1.0}, interval=3),
-    **make_scenario("sac td3 ddpg", "n-step", Environments(2), gamma=0.9, n_steps=3),
-    **make_scenario("dqn", "n-step", Environments(2), gamma=0.9, n_steps=3, interval=20),
-    **make_scenario("sac td3 ddpg dqn", "n-step-of-two", gamma=0.9, n_steps=2),
-    **make_scenario("sac td3 ddpg", "normalised", Environments(2, transforms=_CLIPPED),
+    **make_trainings("sac td3 ddpg", "n-step", Environments(2), gamma=0.9, n_steps=3),
+    **make_trainings("dqn", "n-step", Environments(2), gamma=0.9, n_steps=3, interval=20),
+    **make_trainings("sac td3 ddpg dqn", "n-step-of-two", gamma=0.9, n_steps=2),
+    **make_trainings("sac td3 ddpg", "normalised", Environments(2, transforms=_CLIPPED),
               exploration=make_gaussian_exploration(), save_load=True,
               evaluations=("callback", "deterministic")),
-    **make_scenario("ppo a2c", "normalised", Environments(2, transforms=_CLIPPED), gamma=0.9,
+    **make_trainings("ppo a2c", "normalised", Environments(2, transforms=_CLIPPED), gamma=0.9,
               arguments={"entropy_coeff": 0.01}, falling=True, save_load=True,
               evaluations=("callback", *_ENDS)),
-    **make_scenario("ppo sac", "normalised-integers", Environments(observations="integer",
+    **make_trainings("ppo sac", "normalised-integers", Environments(observations="integer",
               transforms=_NORMALISED)),
-    **make_scenario("sac td3", "integers", Environments(observations="integer")),
-    **make_scenario("sac", "fixed-temperature-saved", steps=64, arguments={"alpha_init": 0.3,
+    **make_trainings("sac td3", "integers", Environments(observations="integer")),
+    **make_trainings("sac", "fixed-temperature-saved", steps=64, arguments={"alpha_init": 0.3,
               "fixed_alpha": True}, save_load=True),
-    **make_scenario("sac", "target-between-updates", updates=3, interval=2),
+    **make_trainings("sac", "target-between-updates", updates=3, interval=2),
     # the ratio leaves the clip range on both sides, the value its own, the gradient its norm
-    **make_scenario("ppo", "clip-active", Environments(2), learning_rate=0.03, batch_size=24,
+    **make_trainings("ppo", "clip-active", Environments(2), learning_rate=0.03, batch_size=24,
               max_norm=0.1, epochs=4, arguments={"clip_epsilon": 0.1, "clip_value": 0.1}),
-    **make_scenario("ppo", "kl-penalty", Environments(2), loss="KLPENPPOLoss", learning_rate=0.01,
+    **make_trainings("ppo", "kl-penalty", Environments(2), loss="KLPENPPOLoss", learning_rate=0.01,
               arguments={"normalize_advantage": True, "loss_critic_type": "l2"}),
-    **make_scenario("ppo", "truncated-normal",
+    **make_trainings("ppo", "truncated-normal",
     Environments(transforms=[make_late_transform("StepCounter",
               max_steps=8), make_late_transform("RewardSum"),
               make_late_transform("RewardScaling", loc=0.1,
@@ -189,52 +187,52 @@ TRAININGS: Mapping[str, TraceTraining] = {
               estimator_options={"vectorized": False, "average_gae": True},
               arguments={"entropy_coeff": 0.02, "loss_critic_type": "l1", "separate_losses": True}),
     # padded trajectories with masks, of environments that end at different steps
-    **make_scenario("ppo a2c", "masked", Environments(2), masked=True),
+    **make_trainings("ppo a2c", "masked", Environments(2), masked=True),
     # advantages over batches of several trajectories
-    **make_scenario("a2c reinforce", "td-lambda", Environments(2), distribution="IndependentNormal",
-              estimator="TDLambda", estimator_options={"lmbda": 0.8}),
+    **make_trainings("a2c reinforce", "td-lambda", Environments(2), estimator="TDLambda",
+              distribution="IndependentNormal", estimator_options={"lmbda": 0.8}),
     # of a policy that has moved on
-    **make_scenario("a2c ppo", "v-trace", Environments(actions="discrete", observations="float64",
+    **make_trainings("a2c ppo", "v-trace", Environments(actions="discrete", observations="float64",
               transforms=[make_late_transform("ObservationNorm", in_keys=["observation"],
               standard_normal=True)]), estimator="VTrace"),
-    **make_scenario("a2c reinforce", "td",
+    **make_trainings("a2c reinforce", "td",
     Environments(transforms=[VECNORM, make_late_transform("RewardClipping",
               clamp_min=-0.5, clamp_max=0.5)]), estimator="TD1"),
-    **make_scenario("ppo", "one-step", Environments(transforms=[_make_stacking_transform(3, -1)]),
+    **make_trainings("ppo", "one-step", Environments(transforms=[_make_late_frame_stack(3, -1)]),
     estimator="TD0",
               arguments={"clip_value": 0.1}),
-    **make_scenario("sac", "choices", Environments(2, actions="discrete"), loss="DiscreteSACLoss",
+    **make_trainings("sac", "choices", Environments(2, actions="discrete"), loss="DiscreteSACLoss",
               arguments={"alpha_init": 0.3}, evaluations=_ENDS),
     # the first version, with a network of state values
-    **make_scenario("sac", "state-value", state_value=True, slice_length=4,
+    **make_trainings("sac", "state-value", state_value=True, slice_length=4,
               arguments={"loss_function": "l1"}),
-    **make_scenario("sac ddpg", "slices", slice_length=4, estimator="TDLambda",
+    **make_trainings("sac ddpg", "slices", slice_length=4, estimator="TDLambda",
               estimator_options={"lmbda": 0.8}),
-    **make_scenario("sac ddpg", "delayed-actor", without_replacement=True, save_load=True,
+    **make_trainings("sac ddpg", "delayed-actor", without_replacement=True, save_load=True,
               arguments={"loss_function": "smooth_l1", "reduction": "sum", "delay_actor": True}),
-    **make_scenario("td3 ddpg", "one-point", distribution="TanhDelta",
+    **make_trainings("td3 ddpg", "one-point", distribution="TanhDelta",
     exploration=make_gaussian_exploration(), interval=3,
               max_norm=0.05),
-    **make_scenario("dqn", "double", Environments(2, observations="dict"), tau=0.1, save_load=True,
+    **make_trainings("dqn", "double", Environments(2, observations="dict"), tau=0.1, save_load=True,
               arguments={"loss_function": "l1", "double_dqn": True}),
-    **make_scenario("dqn", "distributional", loss="DistributionalDQNLoss",
+    **make_trainings("dqn", "distributional", loss="DistributionalDQNLoss",
     arguments={"gamma": 0.99},
               atoms=11, estimator="", interval=4),
-    **make_scenario("dqn", "dueling",
-    Environments(observations="image", transforms=[_make_stacking_transform(2, -3)]),
+    **make_trainings("dqn", "dueling",
+    Environments(observations="image", transforms=[_make_late_frame_stack(2, -3)]),
               dueling=True, steps=60, interval=4),
-    **make_scenario("dqn", "prioritised", prioritised=True, interval=4),
-    **make_scenario("sac", "prioritised", _DISCRETE, loss="DiscreteSACLoss", prioritised=True,
+    **make_trainings("dqn", "prioritised", prioritised=True, interval=4),
+    **make_trainings("sac", "prioritised", _DISCRETE, loss="DiscreteSACLoss", prioritised=True,
               interval=4),
-    **make_scenario("sac", "without-autotune", arguments={"alpha_init": 0.3, "fixed_alpha": True},
+    **make_trainings("sac", "without-autotune", arguments={"alpha_init": 0.3, "fixed_alpha": True},
               policy_delay=3, interval=2),
-    **make_scenario("td3 ddpg", "one-environment", tau=0.2, policy_delay=3,
+    **make_trainings("td3 ddpg", "one-environment", tau=0.2, policy_delay=3,
     exploration=make_gaussian_exploration(0.8)),
-    **make_scenario("dqn", "one-environment", per_collection=4, interval=10),
-    **make_scenario("dqn", "target-interval", Environments(3), learning_rate=0.01, falling=True,
+    **make_trainings("dqn", "one-environment", per_collection=4, interval=10),
+    **make_trainings("dqn", "target-interval", Environments(3), learning_rate=0.01, falling=True,
               max_norm=0.05, interval=10, exploration=make_greedy_exploration(0.8)),
     # more environments than steps of a collection
-    **make_scenario("dqn", "target-at-every-step", Environments(3), per_collection=1, interval=2),
+    **make_trainings("dqn", "target-at-every-step", Environments(3), per_collection=1, interval=2),
 }  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def make_trainer_and_loss(
     np.random.seed(request.seed)
     settings = dict(request.hyperparameters)
     # the builders count the steps of all environments together
-    settings[_name_segment_setting(request)] *= environments
+    settings[_get_segment_length_name(request)] *= environments
 
     environment = _make_environment(request, environments, variant)
     with warnings.catch_warnings():
@@ -76,7 +76,7 @@ def make_trainer_and_loss(
     return trainer, loss
 
 
-def _name_segment_setting(request: TrainingRequest) -> str:
+def _get_segment_length_name(request: TrainingRequest) -> str:
     """Return the hyperparameter that says how many steps a segment has."""
     return "rollout_steps" if request.algorithm == "ppo" else "steps_per_collection"
 
@@ -92,7 +92,7 @@ def collect_transitions(request: TrainingRequest, environments: int) -> Transiti
     if not on_policy:
         stored.append(trainer.replay_buffer[:].clone())
     # a batch is written environment by environment
-    steps = request.hyperparameters[_name_segment_setting(request)]
+    steps = request.hyperparameters[_get_segment_length_name(request)]
     rows: Any = torch.cat(stored).reshape(-1, environments, steps).transpose(1, 2)
     return Transitions(
         observations=rows["observation"].numpy(),

@@ -50,7 +50,7 @@ Exploration = Callable[[Any], Any]
 def make_training_of_loop(
     loop: type[_Loop], environments: Environments, **arguments: Any
 ) -> TraceTraining:
-    """Return the training of a loop, with these arguments, in fresh environments.
+    """Return a training that runs a loop with these arguments in fresh environments.
 
     Calls of the training can replace the arguments.
     """
@@ -176,9 +176,9 @@ class _Loop:
             if schedule.optimizer is optimizer:
                 schedule.step()
 
-    def evaluate_between_batches(self, policy: Any, number: int) -> None:
-        """Evaluate between two batches, if requested."""
-        if "callback" in self.evaluations and number == 1:
+    def evaluate_between_batches(self, policy: Any, batch_number: int) -> None:
+        """Evaluate after the second batch, if "callback" is among the evaluations."""
+        if "callback" in self.evaluations and batch_number == 1:
             self._roll_out(policy, compat.find_deterministic_exploration())
 
     def roll_out_evaluations(self, policy: Any) -> None:
@@ -196,7 +196,7 @@ class _Loop:
             self.environment.rollout(12, policy, break_when_any_done=False)
 
 
-class OnPolicy(_Loop):
+class OnPolicyLoop(_Loop):
     """A loop that collects, estimates advantages, and updates on minibatches for some epochs.
 
     Args:
@@ -308,7 +308,7 @@ def make_greedy_exploration(first: float = 0.9, last: float = 0.1) -> Exploratio
     )
 
 
-class OffPolicy(_Loop):
+class OffPolicyLoop(_Loop):
     """A loop that collects into a replay buffer, samples, and has one optimiser for each loss.
 
     Args:

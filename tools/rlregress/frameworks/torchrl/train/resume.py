@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from rlregress.frameworks.torchrl.train.training import make_trained_agent, make_trainer_of_request
+from rlregress.frameworks.torchrl.train.training import make_trained_agent, make_trainer_with_hook
 from rlregress.probing.interface import Trained, TrainingRequest, Unsupported
 from rlregress.probing.isolation import isolate_random_generators
 
@@ -17,7 +17,7 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
     """
     if not restored:
         raise Unsupported("the train method of a trainer shuts its collector down, and ends there")
-    first = make_trainer_of_request(request)
+    first = make_trainer_with_hook(request)
     state = {}
 
     def stop_at_half() -> None:
@@ -26,11 +26,11 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
             first.trainer.request_stop()
 
     first.trainer.register_op("post_steps", stop_at_half)
-    first.serve_checkpoints(request)
+    first.set_checkpoint_request(request)
     first.trainer.train()
     with isolate_random_generators():
-        second = make_trainer_of_request(request)
+        second = make_trainer_with_hook(request)
         second.trainer.load_state_dict(state)
-    second.serve_checkpoints(request)
+    second.set_checkpoint_request(request)
     second.trainer.train()
     return make_trained_agent(second)

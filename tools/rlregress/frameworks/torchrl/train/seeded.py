@@ -40,7 +40,7 @@ def train_seeded(request: SeededTraining) -> Trained:
     """
     settings, seeds = request.hyperparameters, request.seeds
     environment = use_single_precision(GymWrapper(request.make_env(False), device="cpu"))
-    look = request.make_checkpoint_caller()
+    call_at_checkpoint = request.make_checkpoint_caller()
     with isolate_random_generators(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         with Stream(seeds.initialisation).draw_from_stream():
@@ -52,7 +52,7 @@ def train_seeded(request: SeededTraining) -> Trained:
 
         def call_after_batch() -> None:
             done = trainer.collected_frames
-            look(done, lambda: _make_trained_agent(parts.loss, done))
+            call_at_checkpoint(done, lambda: _make_trained_agent(parts.loss, done))
 
         trainer.register_op("post_steps", call_after_batch)
         trainer.train()

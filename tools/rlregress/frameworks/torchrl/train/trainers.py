@@ -130,10 +130,8 @@ def check_and_select_hyperparameters(
                     f"{settings['learning_rate']}"
                 )
     known_keys = _KEYS[algorithm]
-    unknown, missing = (
-        sorted(set(settings) - known_keys - _OPTIONAL),
-        sorted(known_keys - set(settings)),
-    )
+    unknown = sorted(set(settings) - known_keys - _OPTIONAL)
+    missing = sorted(known_keys - set(settings))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
     if missing:
@@ -164,7 +162,7 @@ class Space:
         return {"low": self.spec.space.low, "high": self.spec.space.high}
 
 
-class _Scaled(nn.Module):
+class _PixelScaling(nn.Module):
     """A layer that scales pictures of bytes to numbers from 0 to 1."""
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
@@ -182,7 +180,7 @@ def _make_network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: 
         )
         flat = features(torch.zeros(shape)).shape[-1]
         return nn.Sequential(
-            _Scaled(),
+            _PixelScaling(),
             features,
             MLP(in_features=flat, out_features=outputs, num_cells=[512], activation_class=nn.ReLU),
         )

@@ -135,7 +135,7 @@ class _AfterBatch:
         # the request is of one process
         return {"trainer": self.trainer, "loss": self.loss, "diagnostics": self.diagnostics}
 
-    def serve_checkpoints(self, request: TrainingRequest) -> None:
+    def set_checkpoint_request(self, request: TrainingRequest) -> None:
         """Set the request whose checkpoints are served from the training's current step on."""
         self._request = request
         self._passing = PendingCheckpoints(request.checkpoints, self.trainer.collected_frames)
@@ -158,15 +158,15 @@ def _fill_state_of_sampler(sampling, state: Mapping[str, Any]) -> None:
         sampling.replay_buffer_iter = iter(sampling.replay_buffer)
 
 
-def _drop_iterator_of_sampler(sampling):
+def _reduce_sampler_without_iterator(sampling: Any) -> tuple[Any, ...]:
     # a generator cannot be written; a new one goes on alike: which rows were handed out, and
     # whether these were the last, the sampler knows
     state = {name: item for name, item in vars(sampling).items() if name != "replay_buffer_iter"}
     return _make_blank_instance, (type(sampling),), state, None, None, _fill_state_of_sampler
 
 
-def make_trainer_of_request(request: TrainingRequest) -> _AfterBatch:
-    """Return the ``_AfterBatch`` that holds a new trainer and its loss."""
+def make_trainer_with_hook(request: TrainingRequest) -> _AfterBatch:
+    """Return the checkpoint hook that holds a new trainer and its loss."""
     settings = check_and_select_hyperparameters(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
@@ -187,9 +187,9 @@ def train(request: TrainingRequest) -> Trained:
     Raises:
         Unsupported: the installed version has no such trainer, or not all that it is to be set to.
     """
-    copyreg.pickle(ReplayBufferTrainer, _drop_iterator_of_sampler)
-    after_batch = make_trainer_of_request(request) if request.kept is None else request.kept
-    after_batch.serve_checkpoints(request)
+    copyreg.pickle(ReplayBufferTrainer, _reduce_sampler_without_iterator)
+    after_batch = make_trainer_with_hook(request) if request.kept is None else request.kept
+    after_batch.set_checkpoint_request(request)
     after_batch.trainer.train()
     return make_trained_agent(after_batch)
 

@@ -22,8 +22,11 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import call_with_newest_keywords, find_action_spec
-from rlregress.frameworks.torchrl.compat import find_deterministic_exploration as without_chance
+from rlregress.frameworks.torchrl.compat import (
+    call_with_newest_keywords,
+    find_action_spec,
+    find_deterministic_exploration,
+)
 from rlregress.frameworks.torchrl.observe.drivers.common import (
     make_batch,
     make_trainer_without_learning,
@@ -108,7 +111,7 @@ class Driver:
         """Return an action of the policy, with exploration or, if ``deterministic``, without."""
         self.set_values(q_values, q_values)
         self._exploration.step(self._settings.steps)
-        kind = without_chance() if deterministic else ExplorationType.RANDOM
+        kind = find_deterministic_exploration() if deterministic else ExplorationType.RANDOM
         with set_exploration_type(kind), torch.no_grad(), self._fix_draws():
             acted = self._exploring(TensorDict({"observation": torch.zeros(1, 1)}, [1]))
         return int(acted["action"].flatten().to(torch.int64).argmax())

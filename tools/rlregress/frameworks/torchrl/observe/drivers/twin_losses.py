@@ -50,12 +50,12 @@ from rlregress.probing.scripted import Scripted
 
 _OF_SAC = {"temperature": "alpha_init", "target_entropy": "target_entropy"}
 _OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
-#: another one between these is hardly ever the target
+#: constant Q values at which the critic loss is computed; its minimum is the target
 _AROUND = (-1.0, 0.0, 1.0)
 
 
 class Driver:
-    """A loss of networks that output numbers (see ``twin_agents.TwinDriver``).
+    """A driver of the loss alone, of constant networks (see ``twin_agents.TwinDriver``).
 
     Args:
         family: "sac" or "td3".
@@ -216,7 +216,7 @@ def act_and_record(
 ) -> Recorder:
     """Record the actions of a policy, deterministic ones if the noise is set to 0.
 
-    Noise that is as by default is drawn for all steps at once.
+    Default noise is drawn for all steps at once.
     """
     journal, steps = Recorder(), settings.steps
     without = settings.noise == 0.0

@@ -52,7 +52,7 @@ _NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
 
 
 class Driver:
-    """A program that runs again for each request (see ``twin_agents.TwinDriver``).
+    """A driver that runs the program again for each request (see ``twin_agents.TwinDriver``).
 
     Args:
         family: "sac" or "td3".
@@ -242,8 +242,8 @@ class Driver:
         own_environment = wrap_environment(environment)
         return make(settings, own_environment, own_environment, torch.device("cpu"))
 
-    def _make_loss(self, **changed: Any) -> tuple[Any, Any]:
-        """Return the program's policy and Q network as a pair, and its loss."""
+    def _make_model_and_loss(self, **changed: Any) -> tuple[Any, Any]:
+        """Return the program's model (policy and Q network), and its loss."""
         settings = self._make_settings(**changed)
         model, _ = self._make_agent(self._make_environment(), settings)
         return model, programs.load_program(self._family, "utils").make_loss_module(
@@ -252,7 +252,7 @@ class Driver:
 
     def describe_architecture(self) -> np.ndarray:
         s = self._settings
-        (actor, critic), loss = self._make_loss(
+        (actor, critic), loss = self._make_model_and_loss(
             hidden_sizes=list(s.hidden), activation=s.activation
         )
         hidden = [
@@ -268,7 +268,7 @@ class Driver:
         return layers.describe_networks_as_numbers(hidden, critics, received, shared)
 
     def measure_initialisation(self) -> np.ndarray:
-        _, loss = self._make_loss(hidden_sizes=list(self._settings.hidden))
+        _, loss = self._make_model_and_loss(hidden_sizes=list(self._settings.hidden))
         tensors = list(loss.qvalue_network_params.values(True, True))
         # the first of the two stacked networks
         weight, bias = (
@@ -278,7 +278,7 @@ class Driver:
         return layers.measure_initialisation(weight, bias)
 
     def read_log_epsilons(self) -> list[float]:
-        _, loss = self._make_loss()
+        _, loss = self._make_model_and_loss()
         name = "make_sac_optimizer" if self._family == "sac" else "make_optimizer"
         make = getattr(programs.load_program(self._family, "utils"), name)
         actor, critic, *temperature = make(self._make_settings(), loss)

@@ -47,7 +47,7 @@ _NEGLIGIBLE = 1.01e-6
 
 
 class Driver:
-    """A trainer of linear Q networks and a policy of one layer (see ``twin_agents.TwinDriver``).
+    """A driver of the trainer, with networks of one layer (see ``twin_agents.TwinDriver``).
 
     Args:
         family: "sac" or "td3".

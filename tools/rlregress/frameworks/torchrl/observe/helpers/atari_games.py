@@ -106,7 +106,7 @@ def fix_random_integers_to_extreme(largest: bool) -> Iterator[None]:
 
 
 class _PlayedEnvironment:
-    """A TorchRL environment as scenes see it: no reset within a step."""
+    """A TorchRL environment with the interface of a ``Player``: no reset within a step."""
 
     def __init__(self, environment: Any) -> None:
         self._environment = environment
@@ -204,13 +204,13 @@ def _make_game_once() -> tuple[AtariGame, Any]:
     return game, make_parallel_environment(game)
 
 
-def copy_program_transforms(*names: str) -> list[Any]:
+def copy_program_transforms(*class_names: str) -> list[Any]:
     """Return copies of the program's transforms of these classes."""
-    return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in names]
+    return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in class_names]
 
 
-def make_player_of_waiting_game(noops: int) -> Player:
-    """Return a player of the whole environment that waits ``noops`` actions at each reset."""
+def make_player_waiting_at_reset(noops: int) -> Player:
+    """Return a player of the program's environment, which waits ``noops`` steps at each reset."""
     game, environment = _make_game_once()
     for transform in environment.base_env._envs[0].transform:
         if type(transform).__name__ == "NoopResetEnv":
@@ -236,7 +236,7 @@ def _make_models_once() -> tuple[Any, Any]:
     return actor, critic
 
 
-def make_vision(pictures: torch.Tensor) -> Vision:
+def make_vision_of_pictures(pictures: torch.Tensor) -> Vision:
     """Return actor and critic of the program for these pictures [1, 4, 84, 84], as floats."""
     actor, critic = _make_models_once()
 

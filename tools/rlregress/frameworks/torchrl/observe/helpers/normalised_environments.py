@@ -35,8 +35,8 @@ from rlregress.measurements.normalisation import (
 from rlregress.probing.scripted import Scripted
 
 
-def transform_environment(script: Script, *transforms: Any) -> TransformedEnv:
-    """Return an environment that plays a script, within these transforms."""
+def make_transformed_environment(script: Script, *transforms: Any) -> TransformedEnv:
+    """Return an environment that plays a script, wrapped in these transforms."""
     environment = TransformedEnv(wrap_environment(Scripted(**script)))
     for transform in transforms:
         environment.append_transform(transform)
@@ -79,7 +79,7 @@ def pass_numbers_through_transforms(
     return np.array(passed)
 
 
-def make_script_environment(script: Script) -> Any:
+def make_program_environment(script: Script) -> Any:
     """Return an environment that plays a script, in the transforms of the PPO program."""
     with register_environment(partial(Scripted, **script, dtype=np.float64)) as name:
         return programs.load_program("ppo", "utils_mujoco").make_env(name)
@@ -97,7 +97,7 @@ class _RecordedGaussian(FixedLocScale):
         return super().forward(observation)
 
 
-class Trained:
+class EvaluatedProgramRun:
     """A run of the PPO program with one rollout as its training, and an evaluation at its end.
 
     Attributes:

@@ -24,7 +24,7 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     LOG_PROBS,
-    find_value_estimator,
+    find_advantage_estimator,
     make_ppo_loss,
     make_silent_trainer,
 )
@@ -43,7 +43,7 @@ from rlregress.probing.layers import compute_gradient_norm
 from rlregress.probing.scripted import Scripted
 
 _SINGLE = torch.float32
-#: sees, and may change, a minibatch before the loss gets it
+#: called with each minibatch before the loss, may change it
 Change = Callable[[Any], None]
 #: makes an environment
 EnvironmentMaker = Callable[..., Scripted]
@@ -59,7 +59,7 @@ class Models(NamedTuple):
 
 @dataclass
 class LossTraining(RecordedTraining):
-    """The record of each minibatch that the loss was computed for; losses are of the policy alone.
+    """The record of each minibatch of a training; losses are those of the policy.
 
     Attributes:
         rollouts: what was collected, one after the other.
@@ -138,7 +138,7 @@ def make_linear_models() -> Models:
     return Models(actor, make_v_network(value), log_std)
 
 
-def make_scripted_maker(**script: Any) -> EnvironmentMaker:
+def make_scripted_environment_maker(**script: Any) -> EnvironmentMaker:
     """Return a function that makes a ``Scripted``, with distinct rewards unless they are given.
 
     (The trainer normalises advantages over the rollout.)
@@ -146,7 +146,7 @@ def make_scripted_maker(**script: Any) -> EnvironmentMaker:
     return functools.partial(Scripted, **{"rewards": [1.0, -1.0], **script})
 
 
-def make_counting_maker(steps: int, **script: Any) -> EnvironmentMaker:
+def make_counting_environment_maker(steps: int, **script: Any) -> EnvironmentMaker:
     """Return a maker of counting environments, whose rewards differ by default."""
     return functools.partial(
         scripted.make_counting_environment, steps, **{"rewards": [1.0, -1.0], **script}
@@ -212,7 +212,7 @@ def run_trainer(
         return batch
 
     if not is_standardised:
-        find_value_estimator(recorded.trainer).average_gae = False
+        find_advantage_estimator(recorded.trainer).average_gae = False
     for stage, batches in (
         ("batch_process", recorded.rollouts),
         ("pre_epoch", recorded.estimated),
@@ -242,21 +242,21 @@ def _replace_models_and_watch_program(
         recorded.watch_optimizer(optimizer, models)
         return optimizer
 
-    class Estimating(estimator_class):
+    class RecordingEstimator(estimator_class):
         def forward(self, *arguments: Any, **options: Any) -> Any:
             batch = super().forward(*arguments, **options)
             recorded.estimated.append(batch.clone())
             return batch
 
-    class Noting(collector_class):
+    class RecordingCollector(collector_class):
         def __iter__(self) -> Any:
             for batch in super().__iter__():
                 recorded.rollouts.append(batch.clone())
                 yield batch
 
     program.ClipPPOLoss, program.group_optimizers = record_and_make_loss, record_and_make_optimizer
-    program.GAE = Estimating
-    setattr(program, collector_name, Noting)
+    program.GAE = RecordingEstimator
+    setattr(program, collector_name, RecordingCollector)
     program.make_ppo_models = lambda *arguments, **options: models[:2]
     # what a policy is worth is not asked here
     program.eval_model = lambda *arguments, **options: torch.zeros(1)
