@@ -103,7 +103,7 @@ def test_a_module_of_its_own_is_not_hidden(warm_executable, tmp_path):
 def test_each_variable_of_a_child_process_has_its_own_server():
     """A process whose memory is measured begins without torch, whose 100 MiB are not its own."""
     with mock.patch.dict(os.environ, clear=True):
-        environ = child_environment.make_environment_variables(compiled=False, portable=True)
+        environ = child_environment.make_environment_variables(may_compile=False, portable=True)
     environ["NPY_DISABLE_CPU_FEATURES"] = "AVX512F"
     key = warm._digest_variables(environ)
     # any hash seed will do for a process that names none

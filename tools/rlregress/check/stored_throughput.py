@@ -47,7 +47,7 @@ class StoredThroughput:
     """The stored throughput of one algorithm of one framework, measured in several processes.
 
     Attributes:
-        protocol: see ``training.throughput_measurement.Protocol``.
+        protocol: see ``training.throughput_measurement.ThroughputProtocol``.
         versions, python, cpu: conditions of the measurement.
         process: measurements of each process, by seed.
     """

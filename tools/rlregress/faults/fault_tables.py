@@ -93,7 +93,7 @@ def load_faults(instrument: str, framework_names: Sequence[str]) -> list[Fault]:
         for fault in _read_faults_of_file(path, instrument)
         if fault.framework in framework_names
     ]
-    return [fault if fault.file else _resolve_change_of_fault(fault) for fault in faults]
+    return [fault if fault.file else _resolve_reference_to_detail_fault(fault) for fault in faults]
 
 
 def _load_detail_faults(framework: str) -> list[Fault]:
@@ -102,7 +102,7 @@ def _load_detail_faults(framework: str) -> list[Fault]:
     return [fault for file in files for fault in _read_faults_of_file(file, DETAILS)]
 
 
-def _resolve_change_of_fault(fault: Fault) -> Fault:
+def _resolve_reference_to_detail_fault(fault: Fault) -> Fault:
     """Return the detail's fault of the same name, for the algorithm of this fault."""
     same = select_faults(DETAILS, [fault.framework], [fault.name])[0]
     return replace(same, algorithm=fault.algorithm)

@@ -112,7 +112,7 @@ def _list_edits_of_function(function: ast.AST, rows: Sequence[bytes]) -> Iterato
 
 
 def _list_edits_below(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
-    if _only_reports(node):
+    if _is_report(node):
         return
     yield from _list_edits_of_node(node, rows)
     for name, value in ast.iter_fields(node):
@@ -124,8 +124,8 @@ def _list_edits_below(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
                 yield from _list_edits_below(child, rows)
 
 
-def _only_reports(node: ast.AST) -> bool:
-    """Return whether a statement only reports something or is a string."""
+def _is_report(node: ast.AST) -> bool:
+    """Return whether code only reports or checks something, or is text: it has no mutants."""
     if isinstance(node, (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)):
         return True
     if isinstance(node, ast.Expr):
@@ -135,7 +135,7 @@ def _only_reports(node: ast.AST) -> bool:
         return isinstance(node.value, ast.Constant) or is_logged or _is_reporting_call(node.value)
     if isinstance(node, ast.If):
         # an "if" that only raises or reports is a check of arguments
-        return all(_only_reports(statement) for statement in node.body) and not node.orelse
+        return all(_is_report(statement) for statement in node.body) and not node.orelse
     return isinstance(node, ast.Call) and _is_reporting_call(node.func)
 
 
@@ -154,14 +154,14 @@ def _list_edits_of_node(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         symbols = _ARITHMETIC[type(node.op)]
         yield from _list_edits_of_operator(node.left, node.right, symbols, "operator", rows)
-        yield from _list_edits_to_operand(node, node.left, rows, "operand")
+        yield from _list_edits_replacing_by_operand(node, node.left, rows, "operand")
     elif isinstance(node, ast.BoolOp):
         words = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         for operand, next_operand in zip(node.values, node.values[1:], strict=False):
             yield from _list_edits_of_operator(operand, next_operand, words, "condition", rows)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
         sign = "sign" if isinstance(node.op, ast.USub) else "condition"
-        yield from _list_edits_to_operand(node, node.operand, rows, sign)
+        yield from _list_edits_replacing_by_operand(node, node.operand, rows, sign)
     elif isinstance(node, ast.Constant):
         yield from _list_edits_of_constant(node)
     elif isinstance(node, ast.Call):
@@ -195,7 +195,7 @@ def _get_source_of_node(node: ast.AST, rows: Sequence[bytes]) -> str:
     return segment.decode()
 
 
-def _list_edits_to_operand(
+def _list_edits_replacing_by_operand(
     node: ast.expr, operand: ast.expr, rows: Sequence[bytes], operator: str
 ) -> Iterator[Edit]:
     """Yield the edit that replaces an expression by one of its operands."""

@@ -53,7 +53,7 @@ def _find_clamp_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: 
     return {way for way, happened in ways.items() if happened}
 
 
-def _make_extremum_finder(sign: int) -> _FindEffects:
+def _make_extremum_effects_finder(sign: int) -> _FindEffects:
     def find_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
         second = _find_argument(arguments, options, 1, "other")
         if not (torch.is_tensor(second) or isinstance(second, np.ndarray)):
@@ -65,7 +65,7 @@ def _make_extremum_finder(sign: int) -> _FindEffects:
     return find_effects
 
 
-def _make_condition_finder(position: int) -> _FindEffects:
+def _make_condition_effects_finder(position: int) -> _FindEffects:
     def find_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
         mask = _convert_to_array(_find_argument(arguments, options, position, "condition", "mask"))
         if mask.dtype != bool:
@@ -98,19 +98,19 @@ _HOOKED: list[tuple[Any, str, str, _FindEffects]] = [
     *((torch, name, "clamp", _find_clamp_effects) for name in ("clamp", "clip")),
     *((torch.Tensor, name, "clamp", _find_clamp_effects) for name in ("clamp", "clip", "clamp_")),
     (np, "clip", "clamp", _find_clamp_effects),
-    *((torch, name, "minimum", _make_extremum_finder(-1)) for name in ("min", "minimum")),
-    *((torch, name, "maximum", _make_extremum_finder(1)) for name in ("max", "maximum")),
-    (torch, "where", "where", _make_condition_finder(0)),
-    (torch.Tensor, "masked_fill", "mask", _make_condition_finder(1)),
-    (torch.Tensor, "masked_fill_", "mask", _make_condition_finder(1)),
-    (torch.Tensor, "masked_select", "mask", _make_condition_finder(1)),
+    *((torch, name, "minimum", _make_extremum_effects_finder(-1)) for name in ("min", "minimum")),
+    *((torch, name, "maximum", _make_extremum_effects_finder(1)) for name in ("max", "maximum")),
+    (torch, "where", "where", _make_condition_effects_finder(0)),
+    (torch.Tensor, "masked_fill", "mask", _make_condition_effects_finder(1)),
+    (torch.Tensor, "masked_fill_", "mask", _make_condition_effects_finder(1)),
+    (torch.Tensor, "masked_select", "mask", _make_condition_effects_finder(1)),
     (torch.Tensor, "__rsub__", "complement", _find_complement_effects),
     (torch.Tensor, "__invert__", "complement", _find_complement_effects),
     (torch.nn.utils, "clip_grad_norm_", "clip_grad_norm", _find_grad_norm_effects),
 ]
 
 
-class Activity:
+class ClampAndMaskEffects:
     """Notes for each clamp and mask in traced code whether it had an effect on its values."""
 
     def __init__(self, places: Places) -> None:
@@ -123,7 +123,7 @@ class Activity:
             note = functools.partial(self._note_effects_of_operation, operation, find_effects)
             # before the operation, which may overwrite its arguments; a norm is known after it
             when = "after" if operation == "clip_grad_norm" else "before"
-            recorder.hook_function(owner, name, **{when: note}, is_whole=False)
+            recorder.hook_function(owner, name, **{when: note}, hides_inner=False)
 
     def _note_effects_of_operation(
         self,

@@ -111,7 +111,7 @@ def main(_: list[str]) -> int:
         if "calls" in request:
             from rlregress.inside import calls
 
-            work = functools.partial(calls.record_with_captured_calls, request["calls"])
+            work = functools.partial(calls.train_and_compare_captured_calls, request["calls"])
         fork_trainings(jobs, work)
     return 0
 

@@ -69,7 +69,7 @@ def find_names_with_other_values(piece: str, texts: Sequence[str]) -> set[str]:
     differing = _find_differing_names(piece, texts)
     if piece == MODULE:
         for kind in _list_class_names(texts[0]):
-            differing = differing | _find_computed_names(f"{BODY}{kind}", texts, differing)
+            differing = differing | _find_names_computed_from(f"{BODY}{kind}", texts, differing)
     return differing
 
 
@@ -84,10 +84,10 @@ def _find_differing_names(piece: str, texts: Sequence[str]) -> set[str]:
         if not (n.startswith("__") and n.endswith("__"))
     }
     differing = {name for name in own_names if by_name[0].get(name) != by_name[1].get(name)}
-    return differing | _find_computed_names(piece, texts, differing)
+    return differing | _find_names_computed_from(piece, texts, differing)
 
 
-def _find_computed_names(piece: str, texts: Sequence[str], names_: set[str]) -> set[str]:
+def _find_names_computed_from(piece: str, texts: Sequence[str], names_: set[str]) -> set[str]:
     """Return names that statements of a piece compute from the given names."""
     statements = [
         inner_statement for text in texts for inner_statement in _list_top_statements(text, piece)
@@ -118,7 +118,7 @@ def find_bindings_to_second_text(
     differing = _find_differing_names(piece, texts)
     bindings, then = _find_bindings_of_piece(module, piece, texts, differing, {})
     for kind in _list_class_names(texts[0]) if piece == MODULE else ():
-        following = _find_computed_names(f"{BODY}{kind}", texts, differing)
+        following = _find_names_computed_from(f"{BODY}{kind}", texts, differing)
         if following:
             bindings += _find_bindings_of_piece(module, f"{BODY}{kind}", texts, following, then)[0]
     try:
@@ -161,10 +161,10 @@ def _find_bindings_of_piece(
     for name in sorted(differing - fields):
         present = vars(owner).get(name, _ABSENT)
         if not _equals_as_far_as_comparable(present, now.get(name, _ABSENT)):
-            raise Misfit(f"{name} of {piece} is not what its statements give")
+            raise Misfit(f"{name} of {piece} is not what its assignment gives")
         value = then.get(name, _ABSENT)
         inherited = isinstance(owner, type) and any(name in vars(k) for k in owner.__mro__[1:])
-        if _equals_as_far_as_comparable(present, value, same=True) or (
+        if _equals_as_far_as_comparable(present, value, strict=True) or (
             value is _ABSENT and not inherited
         ):
             # a name of the new version alone is left: unchanged code does not read it
@@ -194,7 +194,7 @@ def _bind_enum_members(
         ):
             raise Misfit(f"{name} of {owner.__name__} is more than a member with a value")
         if not _equals_as_far_as_comparable(members[name]._value_, now.get(name, _ABSENT)):
-            raise Misfit(f"{name} of {owner.__name__} is not what its statements give")
+            raise Misfit(f"{name} of {owner.__name__} is not what its assignment gives")
         others = [then.get(n, m._value_) for n, m in members.items() if n != name]
         if name != members[name].name or then[name] in others:
             raise Misfit(f"{name} of {owner.__name__} is another name of a member")
@@ -320,7 +320,7 @@ def _make_bindings_of_dependent_defaults(
     for (function, (_, name, _)), new, old in zip(functions, now, then, strict=True):
         if not _equals_as_far_as_comparable((function.__defaults__, function.__kwdefaults__), new):
             raise Misfit(f"the defaults of {name} are not what their expressions give")
-        if not _equals_as_far_as_comparable(new, old, same=True):
+        if not _equals_as_far_as_comparable(new, old, strict=True):
             defaults.append(Binding(function, "__defaults__", old[0]))
             defaults.append(Binding(function, "__kwdefaults__", old[1]))
     return defaults
@@ -362,15 +362,15 @@ def _find_functions_with_defaults_of(package: str, differing: set[str]) -> Itera
             if isinstance(node, ast.ClassDef):
                 heads += [*node.bases, *(keyword.value for keyword in node.keywords)]
                 nodes += [(name, child) for child in node.body]
-            elif _list_names_read(methods.strip_annotations(node.args)) & differing:
+            elif _list_names_and_attributes(methods.strip_annotations(node.args)) & differing:
                 yield module, name, node
-            if any(_list_names_read(head) & differing for head in heads):
+            if any(_list_names_and_attributes(head) & differing for head in heads):
                 raise Misfit(
                     f"{name} is decorated with, or derived from, one of the changed values"
                 )
 
 
-def _list_names_read(expression: ast.AST) -> set[str]:
+def _list_names_and_attributes(expression: ast.AST) -> set[str]:
     """Return names, and attributes, that an expression reads."""
     return {str(getattr(node, "id", getattr(node, "attr", ""))) for node in ast.walk(expression)}
 
@@ -538,11 +538,11 @@ def _compute_values_by_text(
     return {name: own[name] for name in wanted if name in own}
 
 
-def _equals_as_far_as_comparable(present: Any, value: Any, same: bool = False) -> bool:
+def _equals_as_far_as_comparable(present: Any, value: Any, strict: bool = False) -> bool:
     """Return whether a value equals the present one, as far as values can be compared.
 
     Args:
-        same: whether objects that are no plain data must be equal; if not, their type suffices.
+        strict: whether objects that are no plain data must be equal; else their type suffices.
     """
     if present is value:
         return True
@@ -553,17 +553,17 @@ def _equals_as_far_as_comparable(present: Any, value: Any, same: bool = False) -
     if isinstance(present, (tuple, list)):
         both = zip(present, value, strict=False)
         return len(present) == len(value) and all(
-            _equals_as_far_as_comparable(a, b, same) for a, b in both
+            _equals_as_far_as_comparable(a, b, strict) for a, b in both
         )
     if isinstance(present, dict):
         return list(present) == list(value) and all(
-            _equals_as_far_as_comparable(present[key], value[key], same) for key in present
+            _equals_as_far_as_comparable(present[key], value[key], strict) for key in present
         )
     if isinstance(present, (set, frozenset)):
         return bool(present == value)
     if hasattr(present, "dtype") and hasattr(present, "shape"):
         return present.shape == value.shape and bool((present == value).all())
-    if same:
+    if strict:
         # two patterns, devices or loggers that are equal do the same
         compared = "__eq__" in {n for kind in type(present).__mro__[:-1] for n in vars(kind)}
         return compared and not callable(present) and bool(present == value)
@@ -620,7 +620,7 @@ def _walk_own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _walk_own_nodes(child)
 
 
-def list_numbers_bound(bindings: Sequence[Binding]) -> set[float]:
+def list_old_and_new_numbers(bindings: Sequence[Binding]) -> set[float]:
     """Return the numbers among the values that bindings set, and among the present values."""
     every = [x for owner, name, value in bindings for x in (value, _get_present_value(owner, name))]
     flat = [y for x in every for y in (x if isinstance(x, (tuple, list)) else [x])]

@@ -41,7 +41,7 @@ import torch
 from rlregress import marks, source
 from rlregress.inside import bindings, events, leaves, swap, trace_worker, written_by_calls
 from rlregress.inside.copies import NoCopy
-from rlregress.inside.handed_locals import NamesRead, find_locals_read_by_dictionary
+from rlregress.inside.handed_locals import NamesByDictionary, find_locals_read_by_dictionary
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
 from rlregress.model.code import SAME_VALUES
@@ -90,7 +90,7 @@ class Capture:
         self._places, self._wanted = places, set(functions)
         self._examine, self._seconds = examine, seconds
         self._thread = threading.get_ident()
-        self._captured: dict[_Function, _Captured] = {}
+        self._captured: dict[_Function, _CallCounts] = {}
         self.rows: list[dict[str, Any]] = []
         marks.mark_imports(places.find_path_below_root)
 
@@ -107,15 +107,15 @@ class Capture:
         function = str(self._places.find_path_below_root(marked.file)), marked.name
         if function not in self._wanted:
             return None
-        captured = self._captured.setdefault(function, _Captured())
+        captured = self._captured.setdefault(function, _CallCounts())
         return functools.partial(self._capture_call, function, captured)
 
-    def _capture_call(self, function: _Function, captured: _Captured, frame: Any) -> bool:
+    def _capture_call(self, function: _Function, captured: _CallCounts, frame: Any) -> bool:
         """Capture a call that begins; return whether further calls may be captured."""
         # a copy of the process has no other thread
         if captured.is_over or threading.get_ident() != self._thread:
             return not captured.is_over
-        number, paths = captured.number_call(_describe_types_of_arguments(frame))
+        number, paths = captured.count_call_and_get_paths(_describe_types_of_arguments(frame))
         if number in (*CAPTURED, *BY_PATH):
             seconds = self._seconds / (_LESS if captured.examined else 1)
             known_paths = () if number in CAPTURED else tuple(paths)
@@ -172,7 +172,7 @@ class Capture:
         return row
 
 
-class _Captured:
+class _CallCounts:
     """Counts captured calls of one function.
 
     Attributes:
@@ -188,7 +188,7 @@ class _Captured:
         self._numbers: dict[Any, int] = {}
         self._paths: dict[Any, set[str]] = {}
 
-    def number_call(self, signature: Any) -> tuple[int, set[str]]:
+    def count_call_and_get_paths(self, signature: Any) -> tuple[int, set[str]]:
         """Count a call; return its number among those with its signature, and their code paths."""
         self._calls += 1
         self._numbers[signature] = self._numbers.get(signature, 0) + 1
@@ -244,13 +244,13 @@ def _describe_type(value: Any, inside: bool = False) -> Any:
     return kind, *((name, flag) for name, flag in flags if isinstance(flag, (bool, torch.device)))
 
 
-def _separate_child_from_training(answers: int, seconds: float) -> None:
+def _separate_child_from_training(answer_pipe: int, seconds: float) -> None:
     """Separate a child from files and signals that it shares with the training."""
     marks.set_calls_at_function_entries(None)
     os.setpgid(0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(2 * seconds) + _PATIENCE)
-    written_by_calls.redirect_open_files(answers)
+    written_by_calls.redirect_open_files(answer_pipe)
 
 
 class Examiner:
@@ -307,8 +307,8 @@ class Examiner:
             _make_function_of_code(c, variables, cells) for c in (other_code, code)
         )
         own = _find_arguments_of_old_defaults(old_function, new_function, arguments, defaults)
-        old = repeat.Code(old_function, own, bound, differing[0])
-        new = repeat.Code(new_function, {}, (), differing[1])
+        old = repeat.FunctionVersion(old_function, own, bound, differing[0])
+        new = repeat.FunctionVersion(new_function, {}, (), differing[1])
         names = _list_names_read(code if self._mutant else other_code, arguments)
 
         def is_same_with_other_changes(is_same: Callable[[Any], bool]) -> bool | None:
@@ -318,7 +318,7 @@ class Examiner:
                 lambda: swap.replace_running_code(self._changes, self._roots), lambda: is_same(old)
             )
 
-        def read() -> NamesRead:
+        def find_locals_read() -> NamesByDictionary:
             return find_locals_read_by_dictionary(tuple(self._roots))
 
         versions = (new, old) if self._mutant else (old, new)
@@ -330,7 +330,7 @@ class Examiner:
         around = {f"{n} around it": value for n, value in cells.items() if n != "__class__"}
         call = repeat.Call(
             *versions, arguments, names, near, variables, is_same_with_other_changes,
-            all_names, read, options, self._list_traced_modules(), around,
+            all_names, find_locals_read, options, self._list_traced_modules(), around,
         )  # fmt: skip
         return call.compare_with_perturbations(seconds, paths)
 
@@ -373,7 +373,7 @@ def _find_differing_statements(
     rows = _select_differing_lines(*lines)
     perturbed.add_perturbations_around_bounds(
         {
-            *bindings.list_numbers_bound(bound),
+            *bindings.list_old_and_new_numbers(bound),
             *bindings.list_literal_numbers(_list_texts_of_rows(rows)),
         }
     )
@@ -385,7 +385,7 @@ def _find_differing_statements(
     near = set(_NAME.findall("\n".join(_list_texts_of_rows(rows))))
     differing = []
     for text, code, part in zip(texts, codes, rows, strict=True):
-        near |= values_read.find_names_computing(text, code.co_firstlineno, near)
+        near |= values_read.find_names_with_origins(text, code.co_firstlineno, near)
         differing.append(values_read.list_statements_at_lines(text, code.co_firstlineno, part))
     return near, differing
 
@@ -483,7 +483,7 @@ def _find_arguments_of_old_defaults(
         and _is_default(arguments[name], value)
         and not (name in old_defaults and _is_default(old_defaults[name], value))
     }
-    if _list_variadic(takes) != _list_variadic(captured):
+    if _list_variadic_parameters(takes) != _list_variadic_parameters(captured):
         raise Misfit("the two versions take other arguments")
     if missing := [n for n in takes if n not in arguments and n not in old_defaults]:
         raise Misfit(f"the old code takes one more argument, {missing[0]}")
@@ -496,7 +496,7 @@ def _find_arguments_of_old_defaults(
     }
 
 
-def _list_variadic(parameters: Mapping[str, inspect.Parameter]) -> list[tuple[str, Any]]:
+def _list_variadic_parameters(parameters: Mapping[str, inspect.Parameter]) -> list[tuple[str, Any]]:
     """Return name and kind of ``*args`` and ``**kwargs``."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [(name, p.kind) for name, p in parameters.items() if p.kind in kinds]
@@ -552,7 +552,7 @@ def _sets_outer_variables(code: types.CodeType) -> bool:
     )
 
 
-def record_with_captured_calls(shared: dict[str, Any], job: dict[str, Any]) -> None:
+def train_and_compare_captured_calls(shared: dict[str, Any], job: dict[str, Any]) -> None:
     """Run a training; repeat captured calls with the old and new code, and write the results."""
     trace_worker.prepare_imports(job)
     roots = [*shared["folders"], *trace_worker.find_package_folders(job.get("packages", []))]

@@ -289,7 +289,7 @@ class CheckpointWriter:
             # no error of the training: the next one may find room
             pass
         except Exception as error:
-            self.unable = f"what it consists of cannot be written: {type(error).__name__}: {error}"
+            self.unable = f"an object in it cannot be written: {type(error).__name__}: {error}"
             with suppress(OSError):
                 write_checkpoint(self._path, self._draft, {**head_, "unable": self.unable}, None)
         self._requested = False

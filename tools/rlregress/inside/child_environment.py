@@ -24,7 +24,7 @@ _UNCOMPILED = {"TORCHDYNAMO_DISABLE": "1", "PYTORCH_JIT": "0"}
 def make_environment_variables(
     variables: Mapping[str, str] = MappingProxyType({}),
     pinned: bool = True,
-    compiled: bool = True,
+    may_compile: bool = True,
     portable: bool = False,
 ) -> dict[str, str]:
     """Return a child process's environment variables: fixed hash seed, no variables of pytest.
@@ -34,7 +34,7 @@ def make_environment_variables(
     Args:
         variables: variables to add to those of this process.
         pinned: one thread for each library.
-        compiled: torch may compile code where a framework asks for it.
+        may_compile: torch may compile code where a framework asks for it.
         portable: the same bits on every processor; see ``arithmetic``.
     """
     environment = {
@@ -47,7 +47,7 @@ def make_environment_variables(
     environment["TMPDIR"] = tempfile.gettempdir()
     if pinned or portable:
         environment.update(dict.fromkeys(THREAD_LIMITS, "1"))
-    if not compiled:
+    if not may_compile:
         environment.update(_UNCOMPILED)
     if portable:
         environment.update(arithmetic.make_portable_variables())

@@ -37,7 +37,7 @@ class Copies:
         value: its attributes are copied, even if its class leaves some out of ``__getstate__``.
 
     Attributes:
-        shares: whether arrays or tensors of it lie in the same memory.
+        has_shared_memory: whether arrays or tensors of it lie in the same memory.
 
     Raises:
         NoCopy: a part of it lies in memory that other processes use.
@@ -49,7 +49,7 @@ class Copies:
         out = io.BytesIO()
         pickler = _Pickler(out, self._originals)
         pickler.dump(value)
-        self.shares = pickler.shares
+        self.has_shared_memory = pickler.has_shared_memory
         self._bytes = out.getvalue()
 
     def make_copy(self) -> Any:
@@ -141,8 +141,8 @@ class _Pickler(pickle.Pickler):
         self._has_views = False
 
     @property
-    def shares(self) -> bool:
-        return self._has_views or self._tensors.shares
+    def has_shared_memory(self) -> bool:
+        return self._has_views or self._tensors.has_shared_memory
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, types.FunctionType):

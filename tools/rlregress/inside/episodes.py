@@ -32,7 +32,7 @@ class Episodes:
 
     def wrap_environment(self, environment: Any) -> Any:
         """Return a wrapper that changes nothing and adds the environment's episodes here."""
-        return _Watched(environment, self)
+        return _EpisodeWrapper(environment, self)
 
     def list_latest_episodes(self) -> list[Episode]:
         """Return the last ``LATEST`` episodes that ended in the last third of the training so far.
@@ -98,7 +98,7 @@ def compute_return_of_last_third(
     return sum(returns) / len(returns)
 
 
-class _Watched(gymnasium.Wrapper):
+class _EpisodeWrapper(gymnasium.Wrapper):
     def __init__(self, environment: Any, episodes: Episodes) -> None:
         super().__init__(environment)
         self._episodes = episodes

@@ -105,14 +105,14 @@ def _find_error_places(
 ) -> dict[str, str]:
     traced = [frame for frame in frames if places.find_path_below_root(frame[0]) is not None]
     library = [at for file, at in traced if file != script]
-    callers = [at for file, at in frames if (file == script if script else _is_training_file(file))]
+    callers = [at for file, at in frames if (file == script if script else _is_suite_caller(file))]
     return {
         "at": (library or [at for _, at in traced] or [""])[-1],
         "by": (callers or [""])[-1],
     }
 
 
-def _is_training_file(file: str) -> bool:
+def _is_suite_caller(file: str) -> bool:
     file = os.path.abspath(file)
     within = file.startswith(_SUITE + os.sep) and not file.startswith(_RECORDER)
     return within and os.path.basename(file) not in _PASSING

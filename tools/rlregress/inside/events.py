@@ -112,14 +112,14 @@ def _project_numbers(numbers: np.ndarray) -> np.ndarray:
     return np.asarray(_directions[0][:, :need] @ numbers)
 
 
-def make_event_part(value: Any, typed: Any = None) -> Part:
+def make_event_part(value: Any, raw: Any = None) -> Part:
     """Return digest, numbers and types of a number, an array, a tensor, or a tree of them.
 
     Args:
-        typed: the value before conversion, whose types are noted; None: the value itself.
+        raw: the value before conversion, whose types are noted; None: the value itself.
     """
     return _add_types_to_part(
-        _make_untyped_part(value), describe_types(value if typed is None else typed)
+        _make_untyped_part(value), describe_types(value if raw is None else raw)
     )
 
 
@@ -144,11 +144,11 @@ def _add_types_to_part(numbers: Part, types: str) -> Part:
 def _make_untyped_part(value: Any) -> Part:
     """Return a part with the digest and numbers of a value, without text and types."""
     if isinstance(value, dict):
-        return _join_event_parts([_make_untyped_part(value[key]) for key in sorted(value, key=str)])
+        return _join_untyped([_make_untyped_part(value[key]) for key in sorted(value, key=str)])
     if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:
-        return _join_event_parts([_make_untyped_part(item) for item in value.reshape(-1)])
+        return _join_untyped([_make_untyped_part(item) for item in value.reshape(-1)])
     if isinstance(value, (list, tuple)) and not all(map(_is_number, value)):
-        return _join_event_parts([_make_untyped_part(item) for item in value])
+        return _join_untyped([_make_untyped_part(item) for item in value])
     array = convert_to_array(value)
     if array.dtype.kind not in "biuf":
         words = _format_as_text(array.tolist() if isinstance(value, np.ndarray) else value)
@@ -253,13 +253,13 @@ def _name_dtype(dtype: Any) -> str:
     return str(dtype)
 
 
-def make_part_of_many_arrays(values: Sequence[Any], typed: Sequence[Any] | None = None) -> Part:
+def make_part_of_many_arrays(values: Sequence[Any], raw: Sequence[Any] | None = None) -> Part:
     """Return one part of many arrays or tensors, such as all parameters of a network.
 
     Args:
-        typed: the values before conversion, as in ``make_event_part``.
+        raw: the values before conversion, as in ``make_event_part``.
     """
-    types = "; ".join(describe_type(value) for value in (values if typed is None else typed))
+    types = "; ".join(describe_type(value) for value in (values if raw is None else raw))
     return _add_types_to_part(
         _make_part_of_numbers([convert_to_array(value) for value in values]), _shorten_types(types)
     )
@@ -285,12 +285,10 @@ def _make_part_of_numbers(arrays: Sequence[np.ndarray]) -> Part:
 
 def join_event_parts(parts: Sequence[Part]) -> Part:
     """Join several parts (recorded values) into one."""
-    return _add_types_to_part(
-        _join_event_parts(parts), _shorten_types("; ".join(p[5] for p in parts))
-    )
+    return _add_types_to_part(_join_untyped(parts), _shorten_types("; ".join(p[5] for p in parts)))
 
 
-def _join_event_parts(parts: Sequence[Part]) -> Part:
+def _join_untyped(parts: Sequence[Part]) -> Part:
     digest = _digest_texts(*(p[0] for p in parts))
     norms = [float(p[1]) for p in parts if p[1] is not None]
     values = [value for p in parts for value in p[2]][:FIRST_VALUES]

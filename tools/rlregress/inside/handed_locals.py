@@ -20,7 +20,7 @@ _READ = re.compile(r"(\w*locals\w*)\s*(?:\[|\.get\(|\.pop\()\s*[\"'](\w+)[\"']")
 _WORDS = re.compile(r"\w+")
 #: stands for the name of a dictionary where it may be any.
 ANYWHERE = ""
-NamesRead = Mapping[str, set[str]]
+NamesByDictionary = Mapping[str, set[str]]
 #: finds a name in quotes, for scripts, whose dictionary may have any name.
 _QUOTED = re.compile(r"[\"'](\w+)[\"']")
 
@@ -29,22 +29,22 @@ class HandedLocals:
     """Notes the dictionaries that ``locals()`` returns; use it as a context manager.
 
     Args:
-        read: returns the variables that other code reads; see ``find_locals_read_by_dictionary``.
+        find_locals_read: see ``find_locals_read_by_dictionary``.
     """
 
-    def __init__(self, read: Callable[[], NamesRead]) -> None:
-        self._read = read
+    def __init__(self, find_locals_read: Callable[[], NamesByDictionary]) -> None:
+        self._find_locals_read = find_locals_read
         self._returned: list[dict[str, Any]] = []
 
     def __enter__(self) -> HandedLocals:
         self._original = builtins.locals
-        builtins.locals = self._call_and_keep_locals
+        builtins.locals = self._copy_locals_of_caller
         return self
 
     def __exit__(self, *_: Any) -> None:
         builtins.locals = self._original
 
-    def _call_and_keep_locals(self) -> dict[str, Any]:
+    def _copy_locals_of_caller(self) -> dict[str, Any]:
         frame = sys._getframe(1)
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             # a module or a class, which may write into it
@@ -61,14 +61,14 @@ class HandedLocals:
         subsets = [names for names in self._returned if names and names.keys() <= value.keys()]
         if not any(all(value[name] is names[name] for name in names) for names in subsets):
             return ()
-        read = self._read()
+        read = self._find_locals_read()
         # readers of another dictionary, such as that of an evaluation, do not read this one
         read_here = read.get(_WORDS.findall(path)[-1], set().union(*read.values()))
         return {name for names in subsets for name in names} - read.get(ANYWHERE, set()) - read_here
 
 
 @cache
-def find_locals_read_by_dictionary(roots: tuple[str, ...]) -> NamesRead:
+def find_locals_read_by_dictionary(roots: tuple[str, ...]) -> NamesByDictionary:
     """Return the variables that code reads from ``locals()``, by the name of the dictionary.
 
     Args:

@@ -74,7 +74,7 @@ def has_numbers(tensor: torch.Tensor) -> bool:
     return tensor.device.type != "meta" and not torch.nn.parameter.is_lazy(tensor)
 
 
-def describe_leaf(value: Any) -> Any:
+def describe_leaf(value: Any) -> tuple[str, Any] | None:
     """Return kind and content of a value without parts; None: it has parts."""
     if is_array(value) or isinstance(value, np.generic):
         return _describe_array(value)
@@ -118,7 +118,7 @@ def describe_leaf(value: Any) -> Any:
     return None
 
 
-def _describe_array(value: Any) -> Any:
+def _describe_array(value: Any) -> tuple[str, Any] | None:
     if not isinstance(value, torch.Tensor) and value.dtype == object:
         return None
     kind = str(value.dtype) if isinstance(value, np.generic) else describe_type(value)
@@ -172,8 +172,8 @@ def list_labelled_parts(value: Any) -> list[tuple[str, Any]]:
     parts: list[tuple[str, Any]] = []
     if isinstance(value, (dict, types.MappingProxyType)):
         for number, (key, item) in enumerate(value.items()):
-            parts.append((f"[{_label_by_key(key) or f'key {number}'}]", item))
-        parts += [(f".key {n}", key) for n, key in enumerate(value) if not _label_by_key(key)]
+            parts.append((f"[{_format_key(key) or f'key {number}'}]", item))
+        parts += [(f".key {n}", key) for n, key in enumerate(value) if not _format_key(key)]
     elif isinstance(value, _SEQUENCES):
         parts += _label_by_number(value)
     elif isinstance(value, np.ndarray):
@@ -216,7 +216,7 @@ def _label_by_name(parts: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(f".{name}", part) for name, part in sorted(parts.items())]
 
 
-def _label_by_key(key: Any) -> str:
+def _format_key(key: Any) -> str:
     """Return a dictionary key as text; empty: the key is an array, or has parts."""
     if isinstance(key, _KEYS):
         return repr(key)
@@ -228,7 +228,7 @@ def _label_by_number(items: Iterable[Any]) -> list[tuple[str, Any]]:
     return [(f"[{number}]", item) for number, item in enumerate(items)]
 
 
-def _join_numbers_to_array(value: Any) -> Any:
+def _join_numbers_to_array(value: Any) -> np.ndarray | None:
     """Return a long sequence of numbers as one array; None: it is no such sequence."""
     if not isinstance(value, _SEQUENCES) or len(value) <= _ITEMS:
         return None
@@ -328,14 +328,14 @@ class LeavesByPath(dict[str, Any]):
 def list_leaves(
     value: Any,
     name: str,
-    named: dict[int, str] | None = None,
-    unread: Callable[[dict[Any, Any], str], Collection[str]] | None = None,
+    names_by_identity: dict[int, str] | None = None,
+    find_unread_keys: Callable[[dict[Any, Any], str], Collection[str]] | None = None,
 ) -> LeavesByPath:
     """Return all leaves (values without parts) inside a value, by path: kind and content of each.
 
     Args:
-        named: identity -> name, for values that are described elsewhere and not repeated here.
-        unread: takes a dictionary and its path, returns keys to leave out.
+        names_by_identity: for values that are described elsewhere and not repeated here.
+        find_unread_keys: takes a dictionary and its path, returns keys to leave out.
 
     Raises:
         TooManyLeaves: the value has more leaves than are compared.
@@ -346,8 +346,8 @@ def list_leaves(
     alive: list[Any] = []
 
     def add_leaves_of(value_: Any, path: str, depth: int) -> None:
-        if named is not None and id(value_) in named:
-            leaves[path] = "the same as", named[id(value_)]
+        if names_by_identity is not None and id(value_) in names_by_identity:
+            leaves[path] = "the same as", names_by_identity[id(value_)]
             return
         content = describe_leaf(value_)
         if content is not None:
@@ -369,8 +369,8 @@ def list_leaves(
         parts, numbers = list_labelled_parts(value_), _join_numbers_to_array(value_)
         if numbers is not None:
             parts = [("[:]", numbers), *parts[len(value_) :]]
-        if unread is not None and isinstance(value_, dict):
-            left_out = {f"[{key!r}]" for key in unread(value_, path)}
+        if find_unread_keys is not None and isinstance(value_, dict):
+            left_out = {f"[{key!r}]" for key in find_unread_keys(value_, path)}
             parts = [(label, part) for label, part in parts if label not in left_out]
         leaves[path] = "object", _name_type(value_)
         registered = _list_registered_parts_of_module(value_)
@@ -394,7 +394,7 @@ def _name_type(value: Any) -> str:
 Change = Callable[[Any], Any]
 
 
-def change_all_numbers(value: Any, change: Change, memo: dict[int, Any] | None = None) -> Any:
+def change_numbers_in_place(value: Any, change: Change, memo: dict[int, Any] | None = None) -> Any:
     """Return the value with all numbers, arrays and tensors changed; objects in place.
 
     Args:
@@ -433,22 +433,22 @@ def change_all_numbers(value: Any, change: Change, memo: dict[int, Any] | None =
         return value
     memo[id(value)] = value
     if type(value) is tuple:
-        return tuple(change_all_numbers(item, change, memo) for item in value)
+        return tuple(change_numbers_in_place(item, change, memo) for item in value)
     if isinstance(value, tuple):
-        items = [change_all_numbers(item, change, memo) for item in value]
+        items = [change_numbers_in_place(item, change, memo) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else value
     if is_tensor_batch(value):
         for part in _list_stacked_batches(value) or [value.get(key) for key in list(value.keys())]:
-            change_all_numbers(part, change, memo)
+            change_numbers_in_place(part, change, memo)
         return value
     if isinstance(value, dict):
         for key, item in list(value.items()):
-            value[key] = change_all_numbers(item, change, memo)
+            value[key] = change_numbers_in_place(item, change, memo)
     elif isinstance(value, (list, collections.deque)):
         for number, item in enumerate(list(value)):
-            value[number] = change_all_numbers(item, change, memo)
+            value[number] = change_numbers_in_place(item, change, memo)
     for name, item in list_own_attributes(value).items():
-        new_item = change_all_numbers(item, change, memo)
+        new_item = change_numbers_in_place(item, change, memo)
         if new_item is not item:
             _set_attribute(value, name, new_item)
     return value

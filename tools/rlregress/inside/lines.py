@@ -26,7 +26,7 @@ WAYS = {
 }
 
 
-class Lines:
+class ExecutionNotes:
     """Notes executed code; use it as a context manager, also repeatedly, one at a time.
 
     Functions of the traced code are noted, with the ``if`` and ``while`` in them. The body of a
@@ -48,7 +48,7 @@ class Lines:
         loading.note_everything_loaded()
         marks.mark_imports(places.find_path_below_root)
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> ExecutionNotes:
         for function in marks.functions:
             function.marks[:] = bytes(len(function.marks))
         return self
@@ -70,17 +70,17 @@ class Lines:
             if file is not None and (within is None or (file, function.name) in within):
                 yield file, function, set_marks
 
-    def _are_marked(self, files: list[str]) -> bool:
+    def _have_execution_marks(self, files: list[str]) -> bool:
         """Return whether all files have marks that show execution; those in C need none."""
         marked = {self._places.find_path_below_root(file) for file in marks.files}
         return all(file in marked for file in files if file.endswith((".py", ".pyc")))
 
-    def note_reading_of_types_and_texts(self) -> None:
+    def note_introspection(self) -> None:
         """Note whether executed code reads an object's types, docstring or version."""
         modules = {getattr(m, "__file__", None): vars(m) for m in list(sys.modules.values())}
         for _, function, _ in self._list_executed_functions():
             for code in function.codes:
-                loading.note_reading_of_types_and_texts(code, modules.get(function.file, {}))
+                loading.note_introspection(code, modules.get(function.file, {}))
 
     def make_header_entries(self) -> dict[str, Any]:
         """Return the entries of a trace's header for the executed code.
@@ -88,19 +88,19 @@ class Lines:
         ``noted``: whether all executed code was noted. ``at_import``: code that imports ran, see
         ``note_functions_called_by_imports``; empty if imports were not noted.
         """
-        self.note_reading_of_types_and_texts()
+        self.note_introspection()
         loaded = loading.list_loaded_files(self._places)
         return {
-            "lines": self.list_executed_lines(),
+            "lines": self.list_line_coverage(),
             "functions": self.list_called_functions(),
             "branches": self.list_tested_branches(),
-            "noted": self._are_marked(loaded["imported"]),
+            "noted": self._have_execution_marks(loaded["imported"]),
             "at_import": dict(_AT_IMPORT),
             "started": loading.list_process_start_events(self._places),
             **loaded,
         }
 
-    def list_executed_lines(self) -> dict[str, tuple[list[int], list[int]]]:
+    def list_line_coverage(self) -> dict[str, tuple[list[int], list[int]]]:
         """Return file below its root -> executed lines, and all lines of the called functions."""
         executed: dict[str, set[int]] = {}
         executable: dict[str, set[int]] = {}
@@ -149,7 +149,7 @@ _AT_IMPORT: dict[str, Any] = {}
 @contextmanager
 def note_functions_called_by_imports(places: Places) -> Iterator[None]:
     """Note the functions that are called by imports inside the ``with`` block."""
-    with Lines(places) as lines:
+    with ExecutionNotes(places) as lines:
         yield
-    lines.note_reading_of_types_and_texts()
+    lines.note_introspection()
     _AT_IMPORT.update(functions=lines.list_called_functions())

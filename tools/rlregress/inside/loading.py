@@ -107,7 +107,7 @@ def note_everything_loaded() -> None:
         for owner, name in _DESCRIBING:
             _note_calls(owner, name, _note_read_description)
         for owner, name in _PROPERTIES:
-            _note_calls(owner, name, _note_read_properties)
+            _note_calls(owner, name, _note_stat_of_source)
         _note_calls(importlib.metadata, "version", _note_read_version)
         read_lines = linecache.getlines
 
@@ -144,7 +144,7 @@ def _note_read_description(_: Any, described: Any) -> None:
     _described[id(described)] = described
 
 
-def _note_read_properties(_: Any, path: Any) -> None:
+def _note_stat_of_source(_: Any, path: Any) -> None:
     if isinstance(path, (str, bytes, os.PathLike)) and os.fsdecode(path).endswith(".py"):
         with contextlib.suppress(OSError):
             _listed.add(os.path.abspath(os.fsdecode(path)))
@@ -156,7 +156,7 @@ def _note_read_version(frame: Any, distribution: Any) -> None:
         _versions.add(str(distribution).lower().replace("-", "_"))
 
 
-def note_reading_of_types_and_texts(code: CodeType, variables: Mapping[str, Any]) -> None:
+def note_introspection(code: CodeType, variables: Mapping[str, Any]) -> None:
     """Note whether code reads an object's types, docstring or version.
 
     Args:
@@ -209,7 +209,7 @@ def _note_listed_folder(_: str, arguments: tuple[Any, ...]) -> None:
             _listed.add(os.path.abspath(os.fsdecode(path)))
 
 
-def _note_read_code(_: str, arguments: tuple[Any, ...]) -> None:
+def _note_read_code_object(_: str, arguments: tuple[Any, ...]) -> None:
     # to read the code of a frame is such an event, too
     if arguments[1] != "__code__" or type(arguments[0]) is not FunctionType:
         return
@@ -233,7 +233,7 @@ _NOTES: dict[str, audit_events.Listener] = {
     "open": _note_opened_file,
     "os.listdir": _note_listed_folder,
     "os.scandir": _note_listed_folder,
-    "object.__getattr__": _note_read_code,
+    "object.__getattr__": _note_read_code_object,
     **dict.fromkeys(_STARTING, _note_started_process),
 }
 
@@ -244,7 +244,7 @@ def _get_file_of_frame(frame: Any) -> str:
 
 @functools.cache
 def _reads_only_definition_attributes(code: CodeType, offset: int) -> bool:
-    """Return whether the instruction after an offset reads what a function's definition decides.
+    """Return whether the instruction after an offset reads a function's name or parameters only.
 
     A function that becomes a generator has another definition; see ``training_selection``.
     """
@@ -334,7 +334,7 @@ def list_loaded_files(places: Places) -> dict[str, list[Any]]:
     sought = _sought.difference(sys.modules)
     return {
         "imported": imported,
-        "examined": sorted({*_list_examined_files(places, imported)}),
+        "examined": sorted({*_list_examined_code(places, imported)}),
         "listed": _name_traced_files(_listed, places),
         "sought": sorted(name for name in sought if name.partition(".")[0] in packages),
         "opened": _name_traced_files(_read, places),
@@ -345,7 +345,7 @@ def list_loaded_files(places: Places) -> dict[str, list[Any]]:
     }
 
 
-def _list_examined_files(places: Places, imported: list[str]) -> Iterator[tuple[str, str]]:
+def _list_examined_code(places: Places, imported: list[str]) -> Iterator[tuple[str, str]]:
     for file in _name_traced_files(_sources, places):
         yield file, ""
     packages = {file.partition(os.sep)[0] for file in imported}

@@ -100,21 +100,21 @@ def add_names_used_in_other_text(
         path: of the file, as its code shall know it.
     """
     definitions = _find_definitions(texts[1], name)
-    define_missing_names_from_text(module, texts[1], _list_names_read(definitions))
+    define_missing_names_from_text(module, texts[1], _list_names_in_nodes(definitions))
     above = name.rpartition(".")[0]
     try:
         kind = find_class_in_module(module, above)
     except NoClass:
         return
-    set_here = _list_own_attributes([parse_text(texts[0])], ast.Store)
-    for own in sorted(_list_own_attributes(definitions)):
+    set_here = _list_self_attributes([parse_text(texts[0])], ast.Store)
+    for own in sorted(_list_self_attributes(definitions)):
         method = f"{above}.{own}"
         # an attribute that objects set themselves is no method
         if own not in set_here and not hasattr(kind, own) and _find_definitions(texts[1], method):
             with contextlib.suppress(Exception):
                 replace_method_by_text(module, method, texts[1], path)
                 add_names_used_in_other_text(module, method, texts, path)
-    for own in _list_own_attributes(definitions, ast.Store):
+    for own in _list_self_attributes(definitions, ast.Store):
         hides = vars(kind).get(own)
         unset = isinstance(hides, property) and hides.fset is None
         if unset and not _find_definitions(texts[1], f"{above}.{own}"):
@@ -137,10 +137,10 @@ def define_missing_names_from_text(module: types.ModuleType, text: str, used: se
                 exec(compile(ast.Module([part], []), "<lent>", "exec"), vars(module))  # noqa: S102
         # no name is tried twice
         used = used | missing
-        missing = _list_names_read(lent) - used - set(vars(module))
+        missing = _list_names_in_nodes(lent) - used - set(vars(module))
 
 
-def _list_own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> set[str]:
+def _list_self_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> set[str]:
     """Return the attributes of ``self`` or ``cls`` that functions read, or set."""
     return {
         child.attr
@@ -153,7 +153,7 @@ def _list_own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> 
     }
 
 
-def _list_names_read(nodes: Iterable[ast.AST]) -> set[str]:
+def _list_names_in_nodes(nodes: Iterable[ast.AST]) -> set[str]:
     return {child.id for node in nodes for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 

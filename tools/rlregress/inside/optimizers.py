@@ -23,10 +23,8 @@ from rlregress.inside.replaced import Hook
 
 def record_optimizer_steps(recorder: Any) -> None:
     """Record every step of every optimiser, also of existing ones."""
-    steps = Steps(recorder)
-    hook_optimizer_steps(
-        steps.note_gradients_before_step, steps.add_step_event, recorder.call_on_exit
-    )
+    steps = OptimizerSteps(recorder)
+    hook_optimizer_steps(steps.note_state_before_step, steps.add_step_event, recorder.call_on_exit)
 
 
 def hook_optimizer_steps(
@@ -43,7 +41,7 @@ def hook_optimizer_steps(
     on_exit(register_optimizer_step_post_hook(Hook(after)).remove)
 
 
-class Steps:
+class OptimizerSteps:
     """Records each step of an optimiser as one event."""
 
     def __init__(self, recorder: Any) -> None:
@@ -54,7 +52,7 @@ class Steps:
         self._open: dict[int, tuple[Any, list[Any]]] = {}
         self._gradients: list[tuple[Any, Any]] = []
 
-    def note_gradients_before_step(self, optimizer: Any, *_: Any) -> None:
+    def note_state_before_step(self, optimizer: Any, *_: Any) -> None:
         trained = [p for group in optimizer.param_groups for p in group["params"]]
         # copies: a step writes into the parameters
         before = [convert_to_array(p).copy() for p in trained]

@@ -61,7 +61,7 @@ class OtherActivity:
         self._recorder.patch_until_exit(process, "start", note_starter_of_process)
         self._recorder.patch_until_exit(thread, "start", note_starter_of_thread)
 
-    def note_current_thread(self) -> None:
+    def note_if_other_thread(self) -> None:
         """Note the starter of the current thread, unless this is the thread of the recorder."""
         if threading.get_ident() != self._thread:
             starter = self._starters.get(threading.current_thread())

@@ -160,7 +160,7 @@ class Target(NamedTuple):
             words.append(name)
             return _replace_numbers(part, replace, draw)
 
-        return leaves.change_all_numbers(value, change_leaf)
+        return leaves.change_numbers_in_place(value, change_leaf)
 
 
 class Perturbation(NamedTuple):
@@ -325,7 +325,7 @@ def _list_parts_to_change(
             if leaves.is_array(part):
                 sizes.append(int(np.prod(np.shape(part))))
 
-        leaves.change_all_numbers(value, note_size)
+        leaves.change_numbers_in_place(value, note_size)
         if sum(sizes):
             yield Target(labels, sum(sizes), whole=True)
 

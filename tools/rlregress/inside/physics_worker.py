@@ -4,7 +4,7 @@
 
 Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.10 syntax. The job is a
 JSON file: ``environments`` (ids), ``steps``, and ``policies``: name -> file of a policy, which
-plays ``record_episodes``; see ``baselines/policies``.
+plays ``record_policy_episodes``; see ``baselines/policies``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _describe_error_of_environment(error: Exception) -> dict[str, Any]:
     return {"error": f"{type(error).__name__}: {error}", "is_lacking": isinstance(error, kinds)}
 
 
-class _Types:
+class _TypeChanges:
     """Notes the types that resets and steps return, whenever these change.
 
     Attributes:
@@ -50,13 +50,13 @@ class _Types:
             self.changes.append([row, types])
 
 
-def record_trajectory(id: str, steps: int) -> dict[str, Any]:
+def record_random_steps(environment_id: str, steps: int) -> dict[str, Any]:
     """Play seeded random actions; return rows of observations and rewards, or the error."""
     try:
-        environment = gymnasium.make(id)
+        environment = gymnasium.make(environment_id)
         observation, _ = environment.reset(seed=0)
         rows: list[list[float]] = [_make_row_of_step(observation)]
-        types = _Types()
+        types = _TypeChanges()
         types.note_types(0, observation)
         space: Any = environment.action_space
         draw = np.random.RandomState(0)
@@ -78,19 +78,19 @@ def record_trajectory(id: str, steps: int) -> dict[str, Any]:
         return _describe_error_of_environment(error)
 
 
-def record_episodes(path: str, count: int) -> dict[str, Any]:
+def record_policy_episodes(policy_file: str, count: int) -> dict[str, Any]:
     """Play whole episodes of a stored policy with seeds 0, 1, ...; return rows, or the error.
 
-    ``rows`` as of ``record_trajectory``; ``begins``: the row of each reset; ``returns``.
+    ``rows`` as of ``record_random_steps``; ``begins``: the row of each reset; ``returns``.
     """
     try:
-        stored = np.load(path, allow_pickle=False)
+        stored = np.load(policy_file, allow_pickle=False)
         layers = [(stored[f"weight_{n}"], stored[f"bias_{n}"]) for n in range(len(stored) // 2)]
         about = json.loads(str(stored["about"]))
         environment = gymnasium.make(about["environment"])
         space: Any = environment.action_space
         rows: list[list[float]] = []
-        begins, returns, types = [], [], _Types()
+        begins, returns, types = [], [], _TypeChanges()
         for seed in range(count):
             observation, _ = environment.reset(seed=seed)
             begins.append(len(rows))
@@ -121,9 +121,9 @@ def record_episodes(path: str, count: int) -> dict[str, Any]:
 
 def record_trajectories(job: dict[str, Any]) -> dict[str, Any]:
     """Return the trajectories of a job, by environment, and its episodes, by policy."""
-    trajectories = {id: record_trajectory(id, int(job["steps"])) for id in job["environments"]}
+    trajectories = {id: record_random_steps(id, int(job["steps"])) for id in job["environments"]}
     for name, path in job["policies"].items():
-        trajectories[name] = record_episodes(path, int(job["episodes"]))
+        trajectories[name] = record_policy_episodes(path, int(job["episodes"]))
     return trajectories
 
 

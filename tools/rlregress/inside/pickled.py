@@ -62,18 +62,18 @@ class Tensors:
     """Pickles the tensors of one graph.
 
     Attributes:
-        shares: whether some of them share memory.
+        has_shared_memory: whether some of them share memory.
     """
 
     def __init__(self) -> None:
         self._storages: dict[tuple[int, int], Storage] = {}
-        self.shares = False
+        self.has_shared_memory = False
 
     def reduce_tensor(self, tensor: torch.Tensor, requires_grad: bool) -> Any:
         """Return the pickle reduction of a plain tensor, in which shared memory stays shared."""
         memory = tensor.untyped_storage()
         place = (memory.data_ptr(), memory.nbytes())
-        self.shares = self.shares or place in self._storages
+        self.has_shared_memory = self.has_shared_memory or place in self._storages
         if place not in self._storages:
             # on the same memory; kept, so that nothing else is there while the graph is written
             memory_bytes = torch.empty(0, dtype=torch.uint8).set_(memory)

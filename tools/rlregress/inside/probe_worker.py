@@ -20,7 +20,7 @@ from rlregress import frameworks, marks, missing_packages
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.events import Places
 from rlregress.inside.job_files import answer_job_of_file
-from rlregress.inside.lines import Lines
+from rlregress.inside.lines import ExecutionNotes
 from rlregress.model.extra_packages import IN_BOTH_VERSIONS
 from rlregress.probing import framework_errors, signatures
 from rlregress.probing.families import Unread, format_error
@@ -48,7 +48,7 @@ def probe_adapter(
     functions: dict[tuple[str, str], int] = {}
     for (id, scope), probe in adapter.observe.list_probes().items():
         if id in inputs:
-            called = Lines(places)
+            called = ExecutionNotes(places)
             answer = _run_probe(adapter, probe, inputs[id], called, until)
             answer["entered"] = [
                 functions.setdefault((file, name), len(functions))
@@ -68,7 +68,11 @@ def probe_adapter(
 
 
 def _run_probe(
-    adapter: Adapter, probe: Probe, inputs: Mapping[str, Any], called: Lines, until: float | None
+    adapter: Adapter,
+    probe: Probe,
+    inputs: Mapping[str, Any],
+    called: ExecutionNotes,
+    until: float | None,
 ) -> dict[str, Any]:
     """Run a probe; return the numbers that it observes, or its error; note called functions."""
     arguments = {

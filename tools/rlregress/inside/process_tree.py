@@ -44,10 +44,10 @@ _PASSED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.
 
 
 def make_supervised_command(command: Sequence[str], parent: int = 0) -> list[str]:
-    """Return a command that runs another one, and ends all its processes if this one ends.
+    """Return a command that runs another one, whose processes all end if this process ends.
 
     Args:
-        parent: the process whose end ends the command; 0: this one.
+        parent: the process whose end ends the command; 0: this process.
     """
     if not _LINUX:
         return list(command)
@@ -149,7 +149,7 @@ def find_owner_of_temporary_folder(folder: str) -> int:
     return int(number) if not before and number.isdecimal() else 0
 
 
-def _remove_abandoned_folder() -> None:
+def _remove_abandoned_temporary_folder() -> None:
     """Remove the folder of temporary files if its owner has ended, or is this very process."""
     folder = os.environ.get("TMPDIR", "")
     owner = find_owner_of_temporary_folder(folder)
@@ -242,7 +242,7 @@ def _replace_by_command(command: list[str]) -> NoReturn:
 
 def _end_process_as(status: int) -> NoReturn:
     """End this process with the exit status or signal of another process."""
-    _remove_abandoned_folder()
+    _remove_abandoned_temporary_folder()
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -24,7 +24,7 @@ import numpy as np
 from rlregress.inside.events import make_event_part
 from rlregress.inside.recorded_methods import (
     Depth,
-    Importing,
+    ImportListener,
     call_for_all_subclasses,
     replace_method_by_handler,
 )
@@ -35,7 +35,7 @@ from rlregress.probing.framework_errors import call_original
 _SEEDED = "_rlregress_seeded"
 
 
-class Watch:
+class EnvironmentEntry:
     """An environment with all its wrappers, or several that are stepped together.
 
     Attributes:
@@ -56,9 +56,9 @@ class Environments:
         self._depth = depth
         self._count = itertools.count()
         #: by identity, and not in the environment, where a script would find it.
-        self._watches: dict[int, tuple[Any, Watch]] = {}
+        self._entries: dict[int, tuple[Any, EnvironmentEntry]] = {}
 
-    def install(self, importing: Importing) -> None:
+    def install(self, importing: ImportListener) -> None:
         """Record all environments, and seed them where the script does not."""
         importing.call_when_imported("gymnasium.core", self._hook_environment_classes)
         importing.call_when_imported("gym.core", self._hook_environment_classes)
@@ -82,8 +82,8 @@ class Environments:
         for name in ("reset", "step", "seed") if counts else ("reset", "seed"):
             replace_method_by_handler(self._recorder, kind, name, f"environment_{name}", name)
 
-    def find_watch_of_environment(self, environment: Any) -> Watch | None:
-        """Return the ``Watch`` of an environment; None: it cannot have one."""
+    def get_entry_of_environment(self, environment: Any) -> EnvironmentEntry | None:
+        """Return the ``EnvironmentEntry`` of an environment; None: it cannot have one."""
         try:
             # a vector environment of another library may have nothing to unwrap
             wraps = hasattr(type(environment), "unwrapped")
@@ -92,14 +92,14 @@ class Environments:
         except Exception:
             # its constructor has not ended, or its class has slots
             return None
-        watched, watch = self._watches.get(id(inner), (None, None))
-        if watch is None or watched is None or watched() is not inner:
+        known, entry = self._entries.get(id(inner), (None, None))
+        if entry is None or known is None or known() is not inner:
             # a copy was seeded with the original
-            watch = Watch(
+            entry = EnvironmentEntry(
                 next(self._count), bool(names.get(_SEEDED)) or _has_gymnasium_generator(names)
             )
-            self._watches[id(inner)] = reference, watch
-        return watch
+            self._entries[id(inner)] = reference, entry
+        return entry
 
     # -- calls -------------------------------------------------------------------------------
 
@@ -112,20 +112,20 @@ class Environments:
             self._recorder.raise_if_stopped()
         if self._recorder.over:
             return call_original(original, environment, *args, **options)
-        watch = self.find_watch_of_environment(environment)
-        if watch is not None:
-            self._seed_first_reset(watch, environment, args, options)
-        if not is_outermost or watch is None or self._recorder.quiet:
+        entry = self.get_entry_of_environment(environment)
+        if entry is not None:
+            self._seed_first_reset(entry, environment, args, options)
+        if not is_outermost or entry is None or self._recorder.quiet:
             returned = call_original(original, environment, *args, **options)
-            self._mark_seeded(watch, environment)
+            self._mark_seeded(entry, environment)
             return returned
-        returned = self._call_as_inner_environment(original, environment, *args, **options)
-        self._mark_seeded(watch, environment)
+        returned = self._call_as_outermost_environment(original, environment, *args, **options)
+        self._mark_seeded(entry, environment)
         has_information = (
             isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
         )
         observation = returned[0] if has_information else returned
-        self._add_event("reset", watch, {"observation": make_event_part(observation)})
+        self._add_event("reset", entry, {"observation": make_event_part(observation)})
         return returned
 
     def step_and_record(
@@ -138,30 +138,30 @@ class Environments:
         if self._recorder.over:
             return call_original(original, environment, *args, **options)
         self._recorder.record_new_parameters()
-        watch = self.find_watch_of_environment(environment)
+        entry = self.get_entry_of_environment(environment)
         # before the environment can change it
         action = make_event_part(args[0] if args else next(iter(options.values()), None))
-        returned = self._call_as_inner_environment(original, environment, *args, **options)
-        if watch is not None:
-            self.record_step(watch, action, returned)
+        returned = self._call_as_outermost_environment(original, environment, *args, **options)
+        if entry is not None:
+            self.record_step(entry, action, returned)
         return returned
 
     def seed_and_mark_environment(
         self, _: str, original: Any, environment: Any, *args: Any, **options: Any
     ) -> Any:
         """Call the ``seed`` method of an environment of gym, and mark the environment as seeded."""
-        watch = self.find_watch_of_environment(environment)
+        entry = self.get_entry_of_environment(environment)
         returned = call_original(original, environment, *args, **options)
-        if watch is not None and [*args, *options.values()] not in ([], [None]):
-            watch.seeded = True
-            self._mark_seeded(watch, environment)
+        if entry is not None and [*args, *options.values()] not in ([], [None]):
+            entry.seeded = True
+            self._mark_seeded(entry, environment)
         return returned
 
-    def _mark_seeded(self, watch: Watch | None, environment: Any) -> None:
+    def _mark_seeded(self, entry: EnvironmentEntry | None, environment: Any) -> None:
         """Mark a seeded environment, so that copies are known to be seeded."""
         with contextlib.suppress(Exception):
             names = vars(environment.unwrapped)
-            if watch is not None and watch.seeded and not _has_gymnasium_generator(names):
+            if entry is not None and entry.seeded and not _has_gymnasium_generator(names):
                 names[_SEEDED] = True
 
     def add_seed_for_other_processes(self, owner: Any, args: Any, options: dict[str, Any]) -> None:
@@ -170,29 +170,29 @@ class Environments:
         # environments of this process are seeded one by one
         if inner is None or hasattr(inner, "envs") or not _reset_takes_seed(inner):
             return
-        watch = self.find_watch_of_environment(owner)
-        if watch is None or watch.seeded:
+        entry = self.get_entry_of_environment(owner)
+        if entry is None or entry.seeded:
             return
-        watch.seeded = True
+        entry.seeded = True
         if not args and options.get("seed") is None:
             self._recorder.note_seeded_generator("resets of environments")
-            options["seed"] = SEED + watch.number
+            options["seed"] = SEED + entry.number
 
     def record_other_processes(self, name: str, owner: Any, action: Any, returned: Any) -> None:
         """Record a step or reset of environments in other processes as one event."""
-        watch = self.find_watch_of_environment(owner)
-        if watch is None:
+        entry = self.get_entry_of_environment(owner)
+        if entry is None:
             return
         if name.endswith("reset"):
             self._add_event(
                 "reset",
-                watch,
+                entry,
                 {"observation": make_event_part(_get_observation_of_reset(returned))},
             )
         else:
-            self.record_step(watch, action, returned)
+            self.record_step(entry, action, returned)
 
-    def _call_as_inner_environment(self, original: Any, *args: Any, **options: Any) -> Any:
+    def _call_as_outermost_environment(self, original: Any, *args: Any, **options: Any) -> Any:
         self._depth.environments += 1
         try:
             return call_original(original, *args, **options)
@@ -200,13 +200,13 @@ class Environments:
             self._depth.environments -= 1
 
     def _seed_first_reset(
-        self, watch: Watch, environment: Any, args: Any, options: dict[str, Any]
+        self, entry: EnvironmentEntry, environment: Any, args: Any, options: dict[str, Any]
     ) -> None:
         """Add a seed to the options of the first reset, if it takes one."""
-        if watch.seeded:
+        if entry.seeded:
             return
         if args or options.get("seed") is not None:
-            watch.seeded = True
+            entry.seeded = True
             return
         try:
             is_wrapper = environment.unwrapped is not environment
@@ -215,16 +215,16 @@ class Environments:
         if is_wrapper:
             # its reset passes the seed on to the environment in it, which is marked as seeded
             return
-        watch.seeded = True
+        entry.seeded = True
         if _reset_takes_seed(environment):
-            options["seed"] = SEED + watch.number
+            options["seed"] = SEED + entry.number
         elif _has_seed_method(environment):
-            call_original(environment.seed, SEED + watch.number)
+            call_original(environment.seed, SEED + entry.number)
         else:
             return
         self._recorder.note_seeded_generator("resets of environments")
 
-    def record_step(self, watch: Watch, action: Any, returned: tuple[Any, ...]) -> None:
+    def record_step(self, entry: EnvironmentEntry, action: Any, returned: tuple[Any, ...]) -> None:
         parts: dict[str, Any] = {
             **({} if action is None else {"action": action}),
             "observation": make_event_part(returned[0]),
@@ -233,13 +233,13 @@ class Environments:
                 np.asarray(_read_end_flags(returned), dtype=bool), returned[2:-1]
             ),
         }
-        self._add_event("step", watch, parts)
+        self._add_event("step", entry, parts)
         self._recorder.count_environment_step()
 
-    def _add_event(self, kind: str, watch: Watch, parts: dict[str, Any]) -> None:
+    def _add_event(self, kind: str, entry: EnvironmentEntry, parts: dict[str, Any]) -> None:
         self._recorder.environment_events += 1
         place = self._recorder.places.find_nearest_traced_place(3)
-        self._recorder.add_event(kind, f"environment {watch.number}", parts, place)
+        self._recorder.add_event(kind, f"environment {entry.number}", parts, place)
 
     # -- generators and spaces ---------------------------------------------------------------
 

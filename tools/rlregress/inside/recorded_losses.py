@@ -26,13 +26,13 @@ class _Depth(threading.local):
     calls = 0
 
 
-class Losses:
+class RecordedModules:
     """Records the values that calls of loss modules and other modules return."""
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
         #: class of modules -> where its "forward" is defined; None: not in the traced code.
-        self._forwards: dict[Any, Any | None] = {}
+        self._forwards: dict[type, list[Any] | None] = {}
         self._depth = _Depth()
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._count = itertools.count()
@@ -40,33 +40,33 @@ class Losses:
     def install(self) -> None:
         """Record the calls of the modules of the traced code from now on."""
         # only torch's base class is changed: a script's own class may be pickled with its methods
-        original, losses = torch.nn.Module.__call__, self
+        original, recorded_modules = torch.nn.Module.__call__, self
 
         def call_and_record(module: Any, /, *arguments: Any, **options: Any) -> Any:
             # cheapest test first, as most calls are of layers within a recorded network
             if (
-                losses._depth.calls
+                recorded_modules._depth.calls
                 or compiling()
-                or losses._get_traced_forward(type(module)) is None
+                or recorded_modules._get_traced_forward(type(module)) is None
             ):
                 return call_original(original, module, *arguments, **options)
-            losses._depth.calls += 1
+            recorded_modules._depth.calls += 1
             try:
                 returned = call_original(original, module, *arguments, **options)
             finally:
-                losses._depth.calls -= 1
-            losses._add_loss_event(module, returned)
+                recorded_modules._depth.calls -= 1
+            recorded_modules._add_module_event(module, returned)
             return returned
 
         self._recorder.patch_until_exit(torch.nn.Module, "__call__", call_and_record)
 
-    def _get_traced_forward(self, kind: Any) -> Any | None:
+    def _get_traced_forward(self, kind: type) -> list[Any] | None:
         """Return file, line and name of a class's forward; None: it is not in the traced code."""
         if kind not in self._forwards:
             self._forwards[kind] = self._find_traced_forward(kind)
         return self._forwards[kind]
 
-    def _find_traced_forward(self, kind: Any) -> Any | None:
+    def _find_traced_forward(self, kind: Any) -> list[Any] | None:
         # a compiled module has no code of Python
         if issubclass(kind, torch.jit.ScriptModule):
             return None
@@ -76,7 +76,7 @@ class Losses:
         )
         return None if file is None else [file, code.co_firstlineno, code.co_name]
 
-    def _add_loss_event(self, module: Any, output: Any) -> None:
+    def _add_module_event(self, module: Any, output: Any) -> None:
         values = _list_numbers_in_output(output)
         if not values or not has_readable_numbers(list(values.values())):
             return

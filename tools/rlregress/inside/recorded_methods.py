@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.inside.events import has_readable_numbers, make_event_part, make_part_of_text
+from rlregress.inside.events import Part, has_readable_numbers, make_event_part, make_part_of_text
 from rlregress.inside.leaves import list_leaves
 from rlregress.inside.written_contents import is_time
 from rlregress.probing.framework_errors import call_original
@@ -51,7 +51,7 @@ class Depth(threading.local):
     iterating = 0
 
 
-class Importing:
+class ImportListener:
     """An import finder that calls functions as soon as their modules have been imported."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ def _make_method_calling_handler(original: Any, handler: str, label: str) -> Any
 
 
 class RecordedMethods:
-    """Records the events of watched methods."""
+    """Records what methods return, or log: those that adapters name, and a few others."""
 
     def __init__(self, recorder: Any, depth: Depth, environments: Any) -> None:
         self._recorder = recorder
@@ -149,9 +149,9 @@ class RecordedMethods:
         self._environments = environments
 
     def install(
-        self, importing: Importing, names: Sequence[str], handler: str = "recorded_call"
+        self, importing: ImportListener, names: Sequence[str], handler: str = "recorded_call"
     ) -> None:
-        """Watch methods ``module:Class.method`` once their modules are imported.
+        """Record methods ``module:Class.method`` once their modules are imported.
 
         Args:
             handler: the recorder's method that is called in their place.
@@ -165,7 +165,7 @@ class RecordedMethods:
 
     def _hook_methods_of_class(self, kind: str, method: str, handler: str, module: Any) -> None:
         owner = getattr(module, kind, None)
-        # what is imported from elsewhere is watched there
+        # what is imported from elsewhere is recorded there
         if not inspect.isclass(owner):
             return
 
@@ -177,7 +177,7 @@ class RecordedMethods:
     def record_method_call(
         self, label: str, original: Any, owner: Any, *arguments: Any, **options: Any
     ) -> Any:
-        """Call a watched method. The result of the outermost call is an event."""
+        """Call a recorded method. The result of the outermost call is an event."""
         recorder, depth = self._recorder, self._depth
         # calls within an environment are no events
         if depth.recorded or depth.environments:
@@ -272,7 +272,7 @@ def _list_logged_values(
     return [(str(name), value) for table in tables for name, value in table.items()]
 
 
-def _make_logged_part(value: Any) -> Any:
+def _make_logged_part(value: Any) -> Part:
     if isinstance(value, (bool, int, float)) or (
         hasattr(value, "dtype") and has_readable_numbers(value)
     ):
@@ -280,7 +280,7 @@ def _make_logged_part(value: Any) -> Any:
     return make_part_of_text(type(value).__name__)
 
 
-def make_parts_of_result(output: Any) -> dict[str, Any]:
+def make_parts_of_result(output: Any) -> dict[str, Part]:
     """Return the parts of a result: of a step, of a reset, or of any other method."""
     return {
         name: make_event_part(value) for name, value in _split_result_into_values(output).items()
@@ -301,7 +301,7 @@ def _split_result_into_values(output: Any) -> dict[str, Any]:
         flags = list(output[2:-1])
         parts = {"observation": output[0], "reward": output[1], "flags": flags}
         last = (
-            _list_last_informations(output[-1])
+            _list_final_observations_and_flags(output[-1])
             if any(np.any(np.asarray(flag)) for flag in flags)
             else []
         )
@@ -314,7 +314,7 @@ def _split_result_into_values(output: Any) -> dict[str, Any]:
     return parts
 
 
-def _list_last_informations(informations: Any) -> list[Any]:
+def _list_final_observations_and_flags(informations: Any) -> list[Any]:
     """Return the final observations and flags in the ``info`` of a step that ends episodes."""
     rows = informations if isinstance(informations, (list, tuple)) else [informations]
     rows = [row for row in rows if isinstance(row, dict)]

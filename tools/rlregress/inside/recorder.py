@@ -37,12 +37,12 @@ from rlregress.inside.events import (
 )
 from rlregress.inside.other_threads import OtherActivity
 from rlregress.inside.recorded_environments import Environments
-from rlregress.inside.recorded_losses import Losses
+from rlregress.inside.recorded_losses import RecordedModules
 from rlregress.inside.recorded_methods import (
     GYMNASIUM,
     LOGGED,
     Depth,
-    Importing,
+    ImportListener,
     RecordedMethods,
     name_leaves_of_result,
 )
@@ -143,7 +143,7 @@ class Recorder:
         depth = Depth()
         self._environments = Environments(self, depth)
         self._recorded_methods = RecordedMethods(self, depth, self._environments)
-        self._losses = Losses(self)
+        self._recorded_modules = RecordedModules(self)
         recorded, logged, instead = list_recorded_and_logged_methods()
         self._names, self._logged = (*GYMNASIUM, *recorded), (*LOGGED, *logged)
         self._other_activity = OtherActivity(self, instead)
@@ -175,9 +175,9 @@ class Recorder:
         if not self.is_recorded(kind):
             return
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
-        self._keep_named_values(values)
+        self._add_named_values_if_requested(values)
         if self._nudged is not None and len(self.events) - 1 == self._nudged[0]:
-            self._perturb_values_of_last_event(values)
+            self._perturb_last_event_and_networks(values)
         # not after draws and writes: a network that is still being created would count as complete
         if kind in ("reset", "step", "backward", "optimizer"):
             self._networks.note_first_values()
@@ -187,10 +187,10 @@ class Recorder:
         # not in a forked worker: it inherits the hooks, but its events are never read
         if os.getpid() != self._process or self.over or self.quiet:
             return False
-        self._other_activity.note_current_thread()
+        self._other_activity.note_if_other_thread()
         return not self._joins_events or kind in _TELLING
 
-    def _keep_named_values(self, values: Any) -> None:
+    def _add_named_values_if_requested(self, values: Any) -> None:
         """Add the values of the last event, by name, if the options name this event."""
         if len(self.events) - 1 in self._named and values is not None:
             by_name = self.events[-1].setdefault("named", {})
@@ -198,7 +198,7 @@ class Recorder:
                 # a tensor may be written more than once
                 by_name[name if name not in by_name else f"{name} (again)"] = make_event_part(array)
 
-    def _perturb_values_of_last_event(self, values: Any) -> None:
+    def _perturb_last_event_and_networks(self, values: Any) -> None:
         """Change the values of the last event, and the networks, by one unit in the last place."""
         assert self._nudged is not None
         draw = np.random.Generator(np.random.PCG64(self._nudged[1]))
@@ -283,19 +283,19 @@ class Recorder:
         """Return the other threads and processes that did a part of the training."""
         return self._other_activity.rows
 
-    def record_draw(self, name: str, takes_argument: bool, *call: Any) -> None:
+    def record_draw(self, name: str, records_argument: bool, *call: Any) -> None:
         """Record a random draw of the traced code."""
         arguments, _, returned = call
-        value = arguments[0] if takes_argument and arguments else returned
+        value = arguments[0] if records_argument and arguments else returned
         at = self.places.find_nearest_traced_place(3)
         if at is not None and self.is_recorded("draw") and has_readable_numbers(value):
             self.add_event("draw", name, {"value": make_event_part(value)}, at)
 
-    def _record_write_of_method(self, name: str, *call: Any) -> None:
+    def _record_tensor_written_by_method(self, name: str, *call: Any) -> None:
         """Record a tensor that a method has written in place."""
         self._record_written_tensor(name, call[2])
 
-    def _record_writes_of_function(
+    def _record_tensors_written_by_function(
         self, name: str, arguments: Any, options: Mapping[str, Any], returned: Any
     ) -> None:
         """Record the tensors that a function wrote to: with ``out=``, or in a list of them."""
@@ -317,7 +317,7 @@ class Recorder:
                 "write", name, tensor, at, lambda place: (place[0], place[2])
             )
 
-    def _record_array_for_tensor(self, arguments: Any, _: Any) -> None:
+    def _record_tensor_data(self, arguments: Any, _: Any) -> None:
         """Record an array, or a list, that is converted to a tensor."""
         array = arguments[0] if arguments else None
         if not _is_data_for_tensor(array):
@@ -351,7 +351,7 @@ class Recorder:
 
         if last is not None and last["kind"] == kind and same(last["at"]) == same(at):
             last["parts"]["value"] = join_event_parts([last["parts"]["value"], added])
-            self._keep_named_values(list_named_values)
+            self._add_named_values_if_requested(list_named_values)
             return
         self.add_event(kind, name, {"value": added}, at, list_named_values)
 
@@ -463,7 +463,7 @@ class Recorder:
                 self._hook_torch_functions()
                 self._hook_parameters()
                 self._networks.install(self)
-                self._losses.install()
+                self._recorded_modules.install()
                 optimizers.record_optimizer_steps(self)
             seeds.seed_all_generators(self)
             self._other_activity.install()
@@ -482,7 +482,7 @@ class Recorder:
             self._undo.pop()()
 
     def _hook_environments(self) -> None:
-        importing = Importing()
+        importing = ImportListener()
         sys.meta_path.insert(0, importing)
         self.call_on_exit(lambda: sys.meta_path.remove(importing))
         self._environments.install(importing)
@@ -502,16 +502,16 @@ class Recorder:
             for name in names:
                 # "shuffle" returns nothing: its drawn value is its shuffled argument
                 note = functools.partial(self.record_draw, f"{label}.{name}", name == "shuffle")
-                self.hook_function(owner, name, after=note, in_steps=False)
+                self.hook_function(owner, name, after=note, in_optimizer=False)
         for name in _TENSOR_WRITES:
-            note = functools.partial(self._record_write_of_method, f"Tensor.{name}")
-            self.hook_function(torch.Tensor, name, after=note, in_steps=False)
+            note = functools.partial(self._record_tensor_written_by_method, f"Tensor.{name}")
+            self.hook_function(torch.Tensor, name, after=note, in_optimizer=False)
         for name in _TORCH_WRITES:
             if hasattr(torch, name):
-                note = functools.partial(self._record_writes_of_function, f"torch.{name}")
-                self.hook_function(torch, name, after=note, is_whole=False, in_steps=False)
+                note = functools.partial(self._record_tensors_written_by_function, f"torch.{name}")
+                self.hook_function(torch, name, after=note, hides_inner=False, in_optimizer=False)
         for name in _TORCH_DATA:
-            self.hook_function(torch, name, before=self._record_array_for_tensor, in_steps=False)
+            self.hook_function(torch, name, before=self._record_tensor_data, in_optimizer=False)
         for owner, name, label in (
             (torch.Tensor, "backward", "loss"),
             (torch.autograd, "backward", "loss"),
@@ -527,21 +527,21 @@ class Recorder:
         *,
         before: Any = None,
         after: Any = None,
-        is_whole: bool = True,
-        in_steps: bool = True,
+        hides_inner: bool = True,
+        in_optimizer: bool = True,
     ) -> None:
         """Call functions before and after another one, until the recorder exits.
 
         Args:
             before: takes the arguments, by position and by name.
             after: takes the same arguments, and the returned value.
-            is_whole: hooked functions that the function calls are part of it, and not reported.
-            in_steps: call them also within an optimiser's step, which is itself one event.
+            hides_inner: hooked functions that the function calls are part of it, not reported.
+            in_optimizer: call them also within an optimiser's step, which is itself one event.
         """
         original, calls = getattr(owner, name), self._calls
 
         def hooked(*arguments: Any, **options: Any) -> Any:
-            is_part = calls.inside or (self.stepping and not in_steps)
+            is_part = calls.inside or (self.stepping and not in_optimizer)
             # torch.compile follows no hook
             if is_part or self.over or compiling():
                 return call_original(original, *arguments, **options)
@@ -549,7 +549,7 @@ class Recorder:
                 if before is not None:
                     calls.inside = True
                     before(arguments, options)
-                calls.inside = is_whole
+                calls.inside = hides_inner
                 returned = call_original(original, *arguments, **options)
                 if after is not None:
                     calls.inside = True

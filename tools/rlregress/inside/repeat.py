@@ -28,7 +28,7 @@ import torch
 from rlregress.inside import bindings, leaves, outcomes, values_read, written_by_calls
 from rlregress.inside.bindings import Binding
 from rlregress.inside.copies import Copies
-from rlregress.inside.handed_locals import HandedLocals, NamesRead
+from rlregress.inside.handed_locals import HandedLocals, NamesByDictionary
 from rlregress.inside.leaves import LeavesByPath
 from rlregress.inside.outcomes import (
     Difference,
@@ -38,10 +38,12 @@ from rlregress.inside.outcomes import (
     measure_largest_magnitude,
 )
 from rlregress.inside.perturbed import Arguments, Perturbation, Target, list_perturbations
-from rlregress.inside.values_read import Statement, Watch
+from rlregress.inside.values_read import Statement, ValueTracer
 from rlregress.probing import random_generators, time_limits
 
 SAME, CLOSE = "same", "close"
+#: ``SAME``, ``CLOSE`` or the difference of two outcomes; None: they cannot be compared.
+_Verdict = str | Difference | None
 #: how the paths of results begin; no argument has this name.
 RESULT = "the result"
 #: how often the old code is repeated with arguments changed in their last digits, and how many
@@ -88,7 +90,7 @@ class Items(list[Any]):
     """The items of a generator that is an argument, as a generator cannot be copied."""
 
 
-class Code(NamedTuple):
+class FunctionVersion(NamedTuple):
     """One version of a function, and how to call it.
 
     Attributes:
@@ -136,7 +138,7 @@ class Call:
         joint: answers a question about the old version of this function while all differing
             functions have their old code; it returns None if that is impossible.
         all_names: names in the new version's file.
-        read: returns the variables that other code reads from ``locals()``.
+        find_locals_read: returns the variables that other code reads from ``locals()``.
         options: arguments that are texts or None, with other values to try.
         modules: modules of the traced code, whose variables and classes a call can change.
         around: variables around the function, by name.
@@ -144,15 +146,15 @@ class Call:
 
     def __init__(
         self,
-        old: Code,
-        new: Code,
+        old: FunctionVersion,
+        new: FunctionVersion,
         arguments: dict[str, Any],
         names: set[str],
         near: set[str],
         variables: dict[str, Any],
-        joint: Callable[[Callable[[Code], bool]], bool | None],
+        joint: Callable[[Callable[[FunctionVersion], bool]], bool | None],
         all_names: Collection[str] = (),
-        read: Callable[[], NamesRead] = dict,
+        find_locals_read: Callable[[], NamesByDictionary] = dict,
         options: Sequence[Target] = (),
         modules: Sequence[types.ModuleType] = (),
         around: Mapping[str, Any] = {},
@@ -160,7 +162,7 @@ class Call:
         self.old, self.new = old, new
         self._names, self._near = names, near
         self._variables, self._joint, self._all_names = variables, joint, all_names
-        self._read, self._options = read, options
+        self._find_locals_read, self._options = find_locals_read, options
         self._modules, self._around = modules, around
         self._fixed = set(old.own) | set(new.own)
         self._states = _States()
@@ -307,7 +309,7 @@ class Call:
         copied: Arguments = self._copies.make_copy()
         return Arguments({n: v for n, v in copied.items() if n not in self._fixed})
 
-    def _compare_with_perturbed_arguments(self, perturbation: Perturbation) -> Any:
+    def _compare_with_perturbed_arguments(self, perturbation: Perturbation) -> _Verdict:
         """Return ``_compare_outcomes`` on perturbed arguments; None: the old code fails on them."""
         try:
             old = self._call_version(self.old, perturbation)
@@ -315,7 +317,7 @@ class Call:
             return None
         return self._compare_outcomes(perturbation, old) if old.is_finite(self._before) else None
 
-    def _compare_outcomes(self, perturbation: Perturbation | None, old: Outcome) -> Any:
+    def _compare_outcomes(self, perturbation: Perturbation | None, old: Outcome) -> _Verdict:
         """Return ``SAME``, ``CLOSE``, or the difference; None: a version does not repeat itself."""
         try:
             new = self._call_version(self.new, perturbation)
@@ -328,7 +330,7 @@ class Call:
         if perturbation is None:
             # a value that the old code does not read again is no evidence
             self._values = values, (self._repeated, new.values)
-        self._touched = values_read.have_values_changed(*self._values, values)
+        self._touched = values_read.do_perturbed_values_differ(*self._values, values)
         difference = self._compare_leaves_of_outcomes(old, new)
         if difference is None:
             return SAME
@@ -344,7 +346,7 @@ class Call:
         except (TooLong, NotApplied):
             return None
 
-        def is_same_together(code: Code) -> bool:
+        def is_same_together(code: FunctionVersion) -> bool:
             # the new code is not there any more, to be repeated in double precision
             remainder = self._compare_leaves_of_outcomes(
                 self._call_version(code, perturbation), new
@@ -369,19 +371,19 @@ class Call:
         return outcomes.find_differing_leaves(old, new, self._before, self._all_names)
 
     def _call_version(
-        self, code: Code, perturbation: Perturbation | None = None, change: Any = None
+        self, code: FunctionVersion, perturbation: Perturbation | None = None, change: Any = None
     ) -> Outcome:
         """Call one version of the function on a new copy of the arguments; return its outcome.
 
         Args:
-            change: applied after the perturbation; see ``leaves.change_all_numbers``.
+            change: applied after the perturbation; see ``leaves.change_numbers_in_place``.
         """
         arguments = self._copies.make_copy()
         try:
             if perturbation is not None:
                 perturbation.change_arguments(arguments)
             if change is not None:
-                leaves.change_all_numbers(arguments, change)
+                leaves.change_numbers_in_place(arguments, change)
         except Exception as why:  # of a class that has its own idea of its attributes
             raise NotApplied(str(why)) from None
         before = {name: self._variables[name] for name in self._globals}
@@ -391,13 +393,13 @@ class Call:
         if writings is not None:
             writings.delete_earlier_output()
         result, error, error_text = None, "", ""
-        watch = Watch(getattr(code.function, "__code__", None), code.differing)
-        handed = HandedLocals(self._read)
+        tracer = ValueTracer(getattr(code.function, "__code__", None), code.differing)
+        handed = HandedLocals(self._find_locals_read)
         try:
             limit = time_limits.raise_error_after(TooLong, {signal.ITIMER_PROF: self._limit})
             with handed, limit, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                result = watch.call_and_watch(code.call_with_arguments, arguments)
+                result = tracer.call_and_note_values(code.call_with_arguments, arguments)
         except TooLong:
             raise
         except BaseException as raised:  # whatever either version raises is its result
@@ -416,13 +418,13 @@ class Call:
         described.add_leaves(_list_leaves_of_arguments(arguments, handed.find_unread_locals))
         described.update(states)
         if writings is None:
-            return Outcome(error, error_text, described, watch.values)
+            return Outcome(error, error_text, described, tracer.values)
         described.update(writings.read_output_as_leaves())
         if writings.refused:
             # whatever the code has made of the error
             error = "PermissionError"
             error_text = f"{error}: a repeated call does not do {writings.refused}"
-        return Outcome(error, error_text, described, watch.values, writings.refused)
+        return Outcome(error, error_text, described, tracer.values, writings.refused)
 
     def _is_rounding(self, perturbation: Perturbation | None, difference: Difference) -> bool:
         """Return whether rounding alone explains a difference."""
@@ -434,7 +436,7 @@ class Call:
         return self._is_within_spread_of_old(self.old, perturbation, difference)
 
     def _is_within_spread_of_old(
-        self, old: Code, perturbation: Perturbation | None, difference: Difference
+        self, old: FunctionVersion, perturbation: Perturbation | None, difference: Difference
     ) -> bool:
         """Return whether the old code differs as much if all numbers move by their last digit."""
         spread: dict[str, float] = {}
@@ -463,7 +465,7 @@ class Call:
         self, perturbation: Perturbation | None, difference: Difference
     ) -> bool | None:
         """Return whether double precision removes a difference; None: it cannot show it."""
-        if self._copies.shares:
+        if self._copies.has_shared_memory:
             # numbers of another size do not lie in the same memory
             return None
         with _use_double_precision():
@@ -526,15 +528,15 @@ def list_outside_leaves(
     return described
 
 
-def _list_leaves_of_arguments(arguments: Arguments, unread: Any = None) -> LeavesByPath:
+def _list_leaves_of_arguments(arguments: Arguments, find_unread_keys: Any = None) -> LeavesByPath:
     """Describe the leaves of all arguments.
 
     Args:
-        unread: returns keys of a dictionary to leave out; see ``leaves.list_leaves``.
+        find_unread_keys: returns keys of a dictionary to leave out; see ``leaves.list_leaves``.
     """
     described = LeavesByPath()
     for name, value in arguments.items():
-        described.add_leaves(leaves.list_leaves(value, name, unread=unread))
+        described.add_leaves(leaves.list_leaves(value, name, find_unread_keys=find_unread_keys))
     return described
 
 

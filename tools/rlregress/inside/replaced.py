@@ -34,13 +34,13 @@ class Hook(functools.partial):
         return getattr, (contextlib.nullcontext(), "__exit__")
 
 
-class Replaced(functools.partial):
+class Replacement(functools.partial):
     """Replaces a function that is written in C; it adds no frame to the stack.
 
     A script's class may store a replacement, compare it, or ask for its type.
     """
 
-    def imitate_original(self, original: Any, module: str, name: str) -> Replaced:
+    def imitate_original(self, original: Any, module: str, name: str) -> Replacement:
         """Copy the documentation of the original, and take its qualified ``name``."""
         self.__wrapped__ = original
         self.__name__, self.__qualname__ = name.rpartition(".")[2], name
@@ -92,7 +92,7 @@ def make_replacement(owner: Any, name: str, original: Any, called: Any) -> Any:
     module = owner.__module__ if is_class else owner.__name__
     qualified = f"{owner.__qualname__}.{name}" if is_class else name
     if inspect.isroutine(original) and not inspect.isfunction(original):
-        return Replaced(called).imitate_original(original, module, qualified)
+        return Replacement(called).imitate_original(original, module, qualified)
     # pickled by its name: a function that is sent to another process takes no recorder along
     called.__name__, called.__qualname__, called.__module__ = name, qualified, module
     if original is not None:

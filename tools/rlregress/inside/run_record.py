@@ -34,7 +34,7 @@ def _refuse_json_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
-def convert_non_finite_to_none(value: float) -> Any:
+def convert_non_finite_to_none(value: float) -> float | None:
     """Return a number; None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 

@@ -40,7 +40,7 @@ def describe_items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]
 def _list_items(name: str, value: Any, depth: int) -> Iterator[tuple[str, str, list[Any]]]:
     words = _describe_leaf(value)
     if words is not None or depth > _DEEP:
-        yield name, words or type(value).__name__, _measure_size_of_numbers(value)
+        yield name, words or type(value).__name__, _list_norm_and_projections(value)
         return
     kind, parts = _list_labelled_parts(value)
     yield name, kind, []
@@ -48,7 +48,7 @@ def _list_items(name: str, value: Any, depth: int) -> Iterator[tuple[str, str, l
         yield from _list_items(name + label, part, depth + 1)
 
 
-def _measure_size_of_numbers(value: Any) -> list[Any]:
+def _list_norm_and_projections(value: Any) -> list[Any]:
     if not leaves.is_array(value) or isinstance(value, np.ndarray) and value.dtype.kind != "f":
         return []
     _, norm, first, projections, _, _ = events.make_part_of_many_arrays(
@@ -57,7 +57,7 @@ def _measure_size_of_numbers(value: Any) -> list[Any]:
     return [norm, *(projections or first)]
 
 
-def _describe_leaf(value: Any) -> Any:
+def _describe_leaf(value: Any) -> str | None:
     """Return the description of a value without parts; None: it has parts."""
     if isinstance(value, torch.Tensor):
         kind = " ".join(["tensor", *events.describe_unusual_placement(value)])
@@ -94,7 +94,7 @@ def _may_be_schedule(value: Any) -> bool:
     return callable(value) and not isinstance(value, torch.nn.Module)
 
 
-def _describe_function(function: Callable[..., Any]) -> Any:
+def _describe_function(function: Callable[..., Any]) -> str | None:
     """Describe a function by its values, or its name; None: it is an object with parts."""
     try:
         values = [float(function(progress)) for progress in _PROGRESS]

@@ -22,7 +22,7 @@ from rlregress.marks import compile_source, list_inner_code_objects
 _Key = tuple[str, int]
 
 
-class _Imported(NamedTuple):
+class _ImportedFile(NamedTuple):
     """An imported file with its present and its other text.
 
     Attributes:
@@ -63,7 +63,7 @@ def replace_running_code(
         # imported first, so that its functions are among those listed below
         with contextlib.suppress(Misfit):
             _import_file(change["file"])
-    in_memory = _InMemory()
+    in_memory = _FunctionsInMemory()
     # values first: defaults of functions may be computed from them
     misfits = [misfit for change in changes for misfit in _bind_other_values(change, roots)]
     misfits += [
@@ -77,7 +77,7 @@ def replace_running_code(
 
 
 def _replace_functions_of_file(
-    change: dict[str, Any], roots: Sequence[str], in_memory: _InMemory
+    change: dict[str, Any], roots: Sequence[str], in_memory: _FunctionsInMemory
 ) -> list[list[str]]:
     """Replace all functions of one change; return those that do not fit, with reasons."""
     file, names = change["file"], [n for n in change["functions"] if not _runs_at_import(n)]
@@ -91,7 +91,7 @@ def _replace_functions_of_file(
     defaults: dict[_Key, Defaults] = {}
     for name in names:
         try:
-            if _replace_whole_method(imported, name):
+            if _replace_whole_method_if_needed(imported, name):
                 continue
             fitting = _find_fitting_codes(imported, name)
             methods.add_names_used_in_other_text(
@@ -183,7 +183,7 @@ def find_other_code_of_function(
     return fitting[_make_key_of_code(code)], (own, other)
 
 
-def _replace_whole_method(imported: _Imported, name: str) -> bool:
+def _replace_whole_method_if_needed(imported: _ImportedFile, name: str) -> bool:
     """Remove a method that the other text does not have, or put the whole of it into its class.
 
     This is done if only one text has the method, or only one calls ``super()`` in it, or if
@@ -192,7 +192,7 @@ def _replace_whole_method(imported: _Imported, name: str) -> bool:
     old, new = imported.find_code_in_both_texts(name)
     if "." not in name or not (old or new):
         return False
-    if old and new and _can_be_replaced(old, new, name, imported.texts):
+    if old and new and _is_replacing_code_enough(old, new, name, imported.texts):
         return False
     try:
         if new:
@@ -207,7 +207,7 @@ def _replace_whole_method(imported: _Imported, name: str) -> bool:
     return True
 
 
-def _can_be_replaced(
+def _is_replacing_code_enough(
     old: Sequence[types.CodeType], new: Sequence[types.CodeType], name: str, texts: Sequence[str]
 ) -> bool:
     """Return whether replacing a function's code objects is enough; for some methods it is not."""
@@ -218,7 +218,7 @@ def _can_be_replaced(
     return len(old) != 1 or {*old[0].co_freevars} ^ {*new[0].co_freevars} != {"__class__"}
 
 
-def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]:
+def _find_fitting_codes(imported: _ImportedFile, name: str) -> dict[_Key, types.CodeType]:
     """Return key of each present code object of a function -> the code in the other text."""
     old, new = imported.find_code_in_both_texts(name)
     if not old or not new:
@@ -232,11 +232,11 @@ def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.Code
     return {_make_key_of_code(old_code): new_code for old_code, new_code in pairs}
 
 
-def _import_with_text(file: str, text: str, roots: Sequence[str]) -> _Imported:
+def _import_with_text(file: str, text: str, roots: Sequence[str]) -> _ImportedFile:
     """Import a file below one of the roots, and return it with its present and another text."""
     path = _find_path(file, roots)
     _import_file(file)
-    return _Imported(
+    return _ImportedFile(
         file,
         path,
         sys.modules[source.name_module_of_file(file)],
@@ -308,7 +308,7 @@ def _replace_code(
     return code if is_same else code.replace(co_consts=constants)
 
 
-class _InMemory:
+class _FunctionsInMemory:
     """Finds functions in memory, also those behind decorators."""
 
     def __init__(self) -> None:

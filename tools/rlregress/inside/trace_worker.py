@@ -49,8 +49,8 @@ import torch
 
 from rlregress import marks, missing_packages
 from rlregress.inside import arithmetic, error_origin, events, loading, swap
-from rlregress.inside.activity import Activity
-from rlregress.inside.lines import Lines
+from rlregress.inside.activity import ClampAndMaskEffects
+from rlregress.inside.lines import ExecutionNotes
 from rlregress.inside.recorder import Recorder, Stop
 from rlregress.inside.worker import measure_peak_mib
 from rlregress.inside.written_files import WrittenFiles
@@ -78,7 +78,7 @@ def find_package_folders(packages: list[str]) -> list[str]:
     return roots
 
 
-def list_modules(distribution: str) -> list[str]:
+def list_packages_of_distribution(distribution: str) -> list[str]:
     """Return the importable packages of a release; none if it is not installed."""
     try:
         files = importlib.metadata.files(distribution) or []
@@ -230,7 +230,7 @@ def _find_packages_and_folders_of_job(
     """Return a job's packages, those that differ, and the folders of the traced code."""
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
-        differing.extend(list_modules(distribution))
+        differing.extend(list_packages_of_distribution(distribution))
     packages = [*job.get("packages", []), *differing]
     roots = find_package_folders(packages)
     if job.get("script"):
@@ -293,11 +293,11 @@ def record_job_to_trace(job: dict[str, Any]) -> dict[str, Any]:
     lines = job.get("lines", False) if not plain else False
     # in other packages that differ, executed code is noted, but events have no places
     all_roots = [*roots, *find_package_folders(job.get("moved", []))]
-    executed = Lines(events.Places(all_roots), None if lines is True else lines or ())
+    executed = ExecutionNotes(events.Places(all_roots), None if lines is True else lines or ())
     run = make_training_of_job(job)
     misfits = swap.replace_running_code(job["swap"], all_roots) if job.get("swap") else []
     start = time.perf_counter(), time.process_time(), measure_peak_mib()
-    activity = Activity(places)
+    activity = ClampAndMaskEffects(places)
     # files of generated calls are not compared, as each version has other calls
     generated = is_title_of_generated_calls(job.get("training", ""))
     is_compared = not plain and not generated
@@ -358,7 +358,7 @@ def _describe_recording(recorder: Recorder, roots: list[str]) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Record the job in a file; return 0 if a trace was written, however the training ended."""
+    """Record the training of a job file; return 0 if its trace was written, even of an error."""
     faulthandler.enable()
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from rlregress.inside.events import Places
-from rlregress.inside.lines import Lines
+from rlregress.inside.lines import ExecutionNotes
 from rlregress.inside.optimizers import hook_optimizer_steps
 
 #: every update up to this one has a row, later ones at distances that grow by this factor
@@ -48,7 +48,7 @@ class Trail:
         self._algorithm, self._next = algorithm, 1
         self._row: list[str] = []
         self._places = Places(roots)
-        self._lines = Lines(self._places)
+        self._lines = ExecutionNotes(self._places)
         self._files: set[str | None] = set()
         self._environment = hashlib.sha256()
         self._hooks = ExitStack()
@@ -65,7 +65,7 @@ class Trail:
 
     def wrap_environment(self, environment: Any) -> Any:
         """Return a wrapper that changes nothing and digests all actions and results."""
-        return _Watched(environment, self._environment)
+        return _DigestWrapper(environment, self._environment)
 
     def _digest_before_step(self, optimizer: Any, *_: Any) -> None:
         self.updates += 1
@@ -127,11 +127,11 @@ class Trail:
 
     def list_executed_lines(self) -> dict[str, list[int]]:
         """Return file of the framework -> lines that ran."""
-        listed = self._lines.list_executed_lines().items()
+        listed = self._lines.list_line_coverage().items()
         return {file: executed for file, (executed, _) in listed if executed}
 
 
-class _Watched(gymnasium.Wrapper):
+class _DigestWrapper(gymnasium.Wrapper):
     def __init__(self, environment: Any, digest: Any) -> None:
         super().__init__(environment)
         self._digest = digest

@@ -78,8 +78,8 @@ def list_statements_at_lines(text: str, first_line: int, rows: Collection[int]) 
     return differing
 
 
-def find_names_computing(text: str, first_line: int, names: set[str]) -> set[str]:
-    """Return ``names`` and all names from which a function's assignments compute them."""
+def find_names_with_origins(text: str, first_line: int, names: set[str]) -> set[str]:
+    """Return ``names``, and the names from which a function's assignments compute them."""
     function = _find_function(text, first_line) or ast.Pass()
     assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
     for _ in range(_STEPS):
@@ -151,7 +151,7 @@ def _read_attribute_chain(node: ast.AST) -> Chain | None:
     return (*base, node.slice.value) if isinstance(node.slice, ast.Constant) else None
 
 
-class Watch:
+class ValueTracer:
     """Notes the values that statements of a called function read and write.
 
     Args:
@@ -171,8 +171,8 @@ class Watch:
         self._first: dict[int | None, int] = {n: s.first for n, s in enumerate(differing)}
         self.values: Values = {}
 
-    def call_and_watch(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function; note the values that the watched code's statements read and write."""
+    def call_and_note_values(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function; note the values that statements of the traced code read and write."""
 
         if not self._codes:
             return function(*arguments)
@@ -226,7 +226,7 @@ class Watch:
             )
 
 
-def have_values_changed(
+def do_perturbed_values_differ(
     before: Sequence[Values], repeated: Sequence[Values], perturbed: Sequence[Values]
 ) -> bool:
     """Return whether statements read or wrote other values, or ran another number of times.

@@ -68,12 +68,12 @@ def digest_parameters(parameters: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
-class Accident(Exception):
+class MachineFailure(Exception):
     """A failure of the machine has ended a training; the message says which."""
 
 
 def raise_if_machine_failed(error: BaseException) -> None:
-    """Raise Accident if an error, or one of its causes, is a failure of the machine."""
+    """Raise MachineFailure if an error, or one of its causes, is a failure of the machine."""
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in chain:
@@ -83,11 +83,11 @@ def raise_if_machine_failed(error: BaseException) -> None:
         )
         machine = isinstance(cause, OSError) and cause.errno in _MACHINE_ERRNOS
         if machine or is_machine_error or isinstance(cause, MemoryError):
-            raise Accident(f"{type(cause).__name__}: {cause}")
+            raise MachineFailure(f"{type(cause).__name__}: {cause}")
         cause = cause.__cause__ or cause.__context__
 
 
-class _Watch:
+class _TrainingMonitor:
     """Evaluates a training at the protocol's steps and reports progress; the adapter calls it."""
 
     def __init__(
@@ -140,7 +140,7 @@ class _Watch:
         """Return CPU seconds of all evaluations so far, and of assessing the critic."""
         return self._critic_cpu_seconds + sum(spent for _, spent in self.curve_cpu_seconds)
 
-    def checkpoints(self) -> list[int]:
+    def list_checkpoints(self) -> list[int]:
         """Return the environment steps after which the adapter calls this object."""
         step = max(1, self._total // PROGRESS_REPORTS)
         return sorted(set(self._evaluations) | set(range(step, self._total, step)))
@@ -156,7 +156,7 @@ class _Watch:
         self.curve.append([steps, [episode.total for episode in episodes]])
         return episodes
 
-    def assess(self, episodes: list[Any], value: Any, discount: float) -> dict[str, Any]:
+    def assess_critic(self, episodes: list[Any], value: Any, discount: float) -> dict[str, Any]:
         """Return the accuracy of a critic; see ``critic.compare_critic_with_returns``."""
         from rlregress.inside.critic import compare_critic_with_returns
 
@@ -230,7 +230,7 @@ class _Run:
         self._evaluator = Evaluator(
             self._make_training_environment, self._protocol["evaluation_episodes"]
         )
-        self._watch = _Watch(self._evaluator, self._protocol, progress, self._keeper)
+        self._monitor = _TrainingMonitor(self._evaluator, self._protocol, progress, self._keeper)
         self._restart_reason = ""
         #: of all processes that have done a part of the training
         self._story: dict[str, Any] = {
@@ -259,7 +259,7 @@ class _Run:
         self._episodes, self._story = state["episodes"], state["story"]
         self._story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
         self._story["machines"].append(machine.describe_machine())
-        self._watch.resume_from_state(head["steps"], state["watch"])
+        self._monitor.resume_from_state(head["steps"], state["watch"])
         restore_generator_states(state["random"])
         return state["training"]
 
@@ -271,11 +271,11 @@ class _Run:
             "attempt": self._progress.parent.name,
             "host": platform.node(),
             "total_steps": self._protocol["total_steps"],
-            "wall_seconds": round(self._watch.seconds[0], 1),
+            "wall_seconds": round(self._monitor.seconds[0], 1),
         }
         content = {
             "episodes": self._episodes,
-            "watch": self._watch.make_resume_state(),
+            "watch": self._monitor.make_resume_state(),
             "story": self._story,
         }
         return head, content
@@ -284,18 +284,18 @@ class _Run:
         """Train and evaluate; an error of the framework is an outcome.
 
         Raises:
-            Accident: the machine has failed the training.
+            MachineFailure: the machine has failed the training.
         """
         from rlregress.probing.interface import TrainingRequest
 
         request = TrainingRequest(
             algorithm=self._cell["algorithm"],
-            make_env=self._make_watched_environment,
+            make_env=self._make_recording_environment,
             hyperparameters=self._job["hyperparameters"],
             total_steps=self._protocol["total_steps"],
             seed=self._job["seed"],
-            checkpoints=self._watch.checkpoints(),
-            on_checkpoint=self._watch,
+            checkpoints=self._monitor.list_checkpoints(),
+            on_checkpoint=self._monitor,
             keep=self._keeper,
             kept=self._resume_from_checkpoint(),
         )
@@ -315,7 +315,7 @@ class _Run:
             outcome.failure = traceback.format_exc(limit=-6)
         return outcome
 
-    def _make_watched_environment(self) -> Any:
+    def _make_recording_environment(self) -> Any:
         environment = self._make_training_environment()
         return self._episodes.wrap_environment(
             self._trail.wrap_environment(environment) if self._trail else environment
@@ -331,13 +331,13 @@ class _Run:
         outcome.diagnostics = average_diagnostics_at_end(
             self._cell["algorithm"], trained.diagnostics
         )
-        episodes = self._watch.evaluate(trained.steps, trained.policy)
+        episodes = self._monitor.evaluate(trained.steps, trained.policy)
         outcome.final = [episode.total for episode in episodes]
         if not np.all(np.isfinite(outcome.final)):
             outcome.failure = "diverged: the evaluation after the training is not finite"
         elif latest := self._episodes.list_latest_episodes():
             discount = self._job["hyperparameters"]["discount"]
-            outcome.critic = self._watch.assess(latest, trained.value, discount)
+            outcome.critic = self._monitor.assess_critic(latest, trained.value, discount)
 
     def make_run_record(self, outcome: _Outcome) -> dict[str, Any]:
         import numpy as np
@@ -345,8 +345,8 @@ class _Run:
         from rlregress.inside.episodes import compute_learning_curve, compute_return_of_last_third
         from rlregress.inside.run_record import SCHEMA, convert_non_finite_to_none
 
-        failure, watch = outcome.failure, self._watch
-        wall, cpu = watch.seconds
+        failure, monitor = outcome.failure, self._monitor
+        wall, cpu = monitor.seconds
         self._evaluator.close_environments()
         finished = self._episodes.finished
         episodes = [[at, convert_non_finite_to_none(r), length] for at, r, length in finished]
@@ -359,9 +359,9 @@ class _Run:
             "failure": failure,
             "curve": [
                 [at, [convert_non_finite_to_none(r) for r in returns]]
-                for at, returns in watch.curve
+                for at, returns in monitor.curve
             ],
-            "curve_cpu_seconds": watch.curve_cpu_seconds,
+            "curve_cpu_seconds": monitor.curve_cpu_seconds,
             "episodes": episodes,
             "learning_curve": compute_learning_curve(episodes, self._protocol["total_steps"]),
             "final_return": None if failure else float(np.mean(outcome.final)),
@@ -373,7 +373,7 @@ class _Run:
             "steps": outcome.steps,
             "parameters_sha256": outcome.parameters,
             "platform": self._describe_platform(),
-            "memory": {"peak_mib": round(max(watch.peak_mib, measure_peak_mib()), 1)},
+            "memory": {"peak_mib": round(max(monitor.peak_mib, measure_peak_mib()), 1)},
             "attempt": {"continued": self._story["continued"], "begun_anew": self._restart_reason},
             "time": self._describe_time(wall, cpu, outcome.steps),
         }
@@ -395,7 +395,7 @@ class _Run:
         return described
 
     def _describe_time(self, wall: float, cpu: float, steps: int) -> dict[str, Any]:
-        evaluation, keeping = self._watch.evaluation_cpu_seconds, self._keeper.cpu_seconds
+        evaluation, keeping = self._monitor.evaluation_cpu_seconds, self._keeper.cpu_seconds
         training_cpu = cpu - evaluation - keeping
         return {
             "started_at": self._story["started_at"],
@@ -453,7 +453,7 @@ def main(arguments: list[str]) -> int:
     except UntrustedCheckpoint as error:
         print(error)
         return NOT_DONE
-    except Accident as error:
+    except MachineFailure as error:
         print(f"the machine has failed the training of {name} ({error}); start the run again")
         return NOT_DONE
     except OSError as error:

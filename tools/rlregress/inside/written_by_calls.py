@@ -85,7 +85,7 @@ class RedirectedOutput:
 
     # -- of the process ----------------------------------------------------------------------
 
-    def redirect_opened_files(self, open_already: list[Any]) -> None:
+    def redirect_files_opened_later(self, open_already: list[Any]) -> None:
         """Redirect files that are opened from now on, for as long as the process lives.
 
         Args:
@@ -213,11 +213,11 @@ def name_output_folder(process: int) -> str:
     return os.path.join(tempfile.gettempdir(), f"rlregress-call-{process}")
 
 
-def redirect_open_files(answers: int) -> None:
+def redirect_open_files(answer_pipe: int) -> None:
     """Redirect all files that this process has open, or opens from now on.
 
     Args:
-        answers: the file descriptor that stays as it is.
+        answer_pipe: the file descriptor that stays as it is.
     """
     global current
     with tempfile.TemporaryFile() as file:
@@ -229,11 +229,11 @@ def redirect_open_files(answers: int) -> None:
         list_files_open_for_writing() if any(map(_is_open_for_writing, map(int, numbers))) else []
     )
     for number in map(int, numbers):
-        if number not in (answers, sink):
+        if number not in (answer_pipe, sink):
             with suppress(OSError):
                 os.dup2(sink, number)
     current = RedirectedOutput(name_output_folder(os.getpid()), sink)
-    current.redirect_opened_files(open_already)
+    current.redirect_files_opened_later(open_already)
 
 
 def _is_open_for_writing(number: int) -> bool:

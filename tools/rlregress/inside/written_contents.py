@@ -281,7 +281,7 @@ def _list_items_of_zip(content: bytes, depth: int) -> Iterator[Item]:
             inner = archive.read(name)
             settings = name == "data"
             parts = (
-                _list_items_of_settings(inner)
+                _list_items_of_agent_settings(inner)
                 if settings
                 else list_items_of_file(name, inner, depth + 1)
             )
@@ -289,7 +289,7 @@ def _list_items_of_zip(content: bytes, depth: int) -> Iterator[Item]:
                 yield f"{name}: {where}", leaf
 
 
-def _list_items_of_settings(content: bytes) -> Iterator[Item]:
+def _list_items_of_agent_settings(content: bytes) -> Iterator[Item]:
     for name, value in json.loads(content).items():
         packed = value.get(":serialized:") if isinstance(value, dict) else None
         if packed is not None:
@@ -386,7 +386,7 @@ _SINGLE_ITEMS = 2000
 _SHOWN = 200
 
 
-def make_event_parts(file_items: Iterator[Item]) -> dict[str, Any]:
+def make_event_parts(file_items: Iterator[Item]) -> dict[str, events.Part]:
     """Return the items of a file as parts of an event; see ``events``."""
     parts: dict[str, Any] = {}
     further: list[Any] = []
@@ -408,7 +408,7 @@ def make_event_parts(file_items: Iterator[Item]) -> dict[str, Any]:
     return parts
 
 
-def _make_part_of_words_and_numbers(text: str) -> Any:
+def _make_part_of_words_and_numbers(text: str) -> events.Part:
     """Return an event part of a text and the numbers in it, which may differ by rounding."""
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     numbers = [float(number) for number in _NUMBERS.findall(text[:_LONG])]

@@ -176,7 +176,7 @@ def run_command(
 
 def extract_last_message(stderr: str) -> str:
     """Return the last message of a process; for a traceback, the whole error message."""
-    lines = stderr.strip().splitlines() or ["nothing was said"]
+    lines = stderr.strip().splitlines() or ["it printed no message"]
     frames = [n for n, line in enumerate(lines) if line.startswith('  File "')]
     below = [line for line in lines[frames[-1] :] if not line.startswith(" ")] if frames else []
     return (below or lines[-1:])[0].strip()
@@ -208,11 +208,11 @@ class Worker:
         self._process = self._stack.enter_context(started)
         self.is_ready = True
 
-    def do_jobs(self, path: Path, count: int, on_line: Callable[[str], None]) -> str:
+    def do_jobs(self, job_file: Path, job_count: int, on_line: Callable[[str], None]) -> str:
         """Do the jobs of a file until time is over; call ``on_line`` with each printed line.
 
         Args:
-            count: number of the jobs.
+            job_count: number of the jobs in the file.
 
         Returns:
             How the process ended; empty: it did all jobs.
@@ -222,13 +222,13 @@ class Worker:
         assert process.stdout is not None
         with _kill_process_at(process, find_end_time()):
             with suppress(BrokenPipeError):
-                print(path, file=process.stdin, flush=True)
-            for printed in islice(process.stdout, count):
+                print(job_file, file=process.stdin, flush=True)
+            for printed in islice(process.stdout, job_count):
                 on_line(printed.rstrip("\n"))
                 done += 1
         # not if the time is over: then the process may be killed at any moment
-        self.is_ready = done == count and not is_time_over()
-        if done == count:
+        self.is_ready = done == job_count and not is_time_over()
+        if done == job_count:
             return ""
         status = process.wait()
         self._errors.seek(0)

@@ -54,7 +54,7 @@ class Runtime:
     def make_environment_variables(self) -> dict[str, str]:
         """Return a process's environment variables: one thread, fixed hashes, none of pytest."""
         variables = child_environment.make_environment_variables(
-            self.variables, compiled=False, portable=self.portable
+            self.variables, may_compile=False, portable=self.portable
         )
         paths = [*self.paths, str(suite.locate_folder_with_only_library())]
         if self.hidden or self.hidden_modules:
@@ -69,8 +69,8 @@ class Runtime:
         return variables
 
 
-def list_paths_of_changed_copies() -> tuple[str, ...]:
-    """Return the folders of changed copies, which precede installed packages on ``sys.path``."""
+def list_user_pythonpath_folders() -> tuple[str, ...]:
+    """Return the folders that the user has put on ``PYTHONPATH``, such as changed packages."""
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
     library = str(suite.locate_folder_with_only_library())
     path_entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -84,7 +84,7 @@ def make_start_command(module: str, runtime: Runtime, *jobs: Path) -> list[str]:
 
 def make_current_runtime(label: str, portable: bool = False) -> Runtime:
     """Return the runtime of this process (interpreter, paths, variables), portable if requested."""
-    return Runtime(label, paths=list_paths_of_changed_copies(), portable=portable)
+    return Runtime(label, paths=list_user_pythonpath_folders(), portable=portable)
 
 
 def record_trace(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Trace:

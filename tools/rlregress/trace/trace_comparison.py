@@ -82,13 +82,13 @@ class _Walk:
     def __init__(self, old: Trace, new: Trace) -> None:
         old_events, self.old_end = _split_off_networks(old.events)
         new_events, self.new_end = _split_off_networks(new.events)
-        self.old, only_old = _split_by_name_in_other_version(old_events, new_events)
-        self.new, only_new = _split_by_name_in_other_version(new_events, old_events)
+        self.old, only_old = _split_common_and_exclusive_events(old_events, new_events)
+        self.new, only_new = _split_common_and_exclusive_events(new_events, old_events)
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("old", event) for event in only_old] + [("new", event) for event in only_new]
         # generated calls may be in one version only: the other lacks their name or option
         generated = old.is_generated and new.is_generated and any(e.is_result for e in self.old)
-        self.interface = None if generated else _find_output_divergence(only_old, only_new)
+        self.interface = None if generated else _find_result_of_one_version(only_old, only_new)
         self.has_failed = bool(old.failure or new.failure)
         self.rounding: Divergence | None = None
         #: indices of the first events that differ by rounding, in the old and the new trace.
@@ -136,13 +136,13 @@ class _Walk:
                 return self.trains
             # networks that one version alone has changed, without an event
             return Divergence(kind="order", part="", old=x, new=y, before=tuple(self.old[-3:]))
-        part, gap = self._find_worst_part(x, y)
-        self._note_types(x, y, tuple(self.old[-3:]))
+        part, gap = self._find_first_unexplained_part(x, y)
+        self._note_type_difference(x, y, tuple(self.old[-3:]))
         self.compared += 1
         if not part:
             self.equal += self._is_equal_so_far()
             # equal final networks excuse an extra update, but no update with other numbers
-            return self.trains if self._skipped_same_event_with_other_numbers() else None
+            return self.trains if self._do_skipped_numbers_differ() else None
         divergence = Divergence(
             kind=KINDS[x.kind, part], part=part, old=x, new=y, before=tuple(self.old[-3:])
         )
@@ -151,7 +151,7 @@ class _Walk:
             return None
         return self.trains or divergence
 
-    def _skipped_same_event_with_other_numbers(self) -> bool:
+    def _do_skipped_numbers_differ(self) -> bool:
         """Return whether both versions skipped the same training event, with other numbers."""
         old, new = (
             Counter(
@@ -192,8 +192,8 @@ class _Walk:
         """Advance by one event or one alignment; return the divergence if neither is possible."""
         x, y = self.get_next_events()
         if x is not None and y is not None and _differ_only_in_numbers(x, y):
-            self._note_types(x, y, tuple(self.old[max(0, self.i - 3) : self.i]))
-            part, gap = self._find_worst_part(x, y)
+            self._note_type_difference(x, y, tuple(self.old[max(0, self.i - 3) : self.i]))
+            part, gap = self._find_first_unexplained_part(x, y)
             if self._is_gap_explained(part, gap):
                 self._count_compared_event(x, part, gap)
                 return None
@@ -207,7 +207,7 @@ class _Walk:
             return None
         return self._find_cause(self.make_divergence("order", ""), math.inf)
 
-    def _find_worst_part(self, old: Event, new: Event) -> tuple[str, float]:
+    def _find_first_unexplained_part(self, old: Event, new: Event) -> tuple[str, float]:
         """Return the first part that no rounding explains, or else the first that differs at all.
 
         Values with differing names, types or shapes are not judged here: later events show whether
@@ -226,7 +226,7 @@ class _Walk:
         # rounding that has grown, not a difference of its own that comes on top
         return gap < GROWN and gap <= JUMP * self.worst
 
-    def _note_types(self, old: Event, new: Event, before: tuple[Event, ...]) -> None:
+    def _note_type_difference(self, old: Event, new: Event, before: tuple[Event, ...]) -> None:
         """Note the first value whose type differs, or else the first that has another name."""
         if self.interface is not None and self.interface.changes_type:
             return
@@ -292,8 +292,8 @@ class _Walk:
         if old.kind == "write":
             if self._is_initialisation_different():
                 return "initialisation"
-            before = _get_kind_of_first(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
-            after = _get_kind_of_first(self.old[self.i :], ("backward", "optimizer", "step"))
+            before = _find_first_kind(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
+            after = _find_first_kind(self.old[self.i :], ("backward", "optimizer", "step"))
             if (before, after) == ("backward", "optimizer"):
                 return "gradient"
             # between acting and learning a buffer is filled, after learning come the targets
@@ -301,7 +301,7 @@ class _Walk:
         if old.kind == "draw":
             if self._is_initialisation_different():
                 return "initialisation"
-            after = _get_kind_of_first(self.old[self.i :], ("backward", "optimizer", "step"))
+            after = _find_first_kind(self.old[self.i :], ("backward", "optimizer", "step"))
             return "exploration" if after == "step" else "sampling"
         return KINDS.get((old.kind, part), "order")
 
@@ -347,7 +347,7 @@ def _split_off_networks(events: Sequence[Event]) -> tuple[Sequence[Event], Event
 _NAMED = (("reset", "step"), ("output",), ("loss",))
 
 
-def _split_by_name_in_other_version(
+def _split_common_and_exclusive_events(
     events: Sequence[Event], other_events: Sequence[Event]
 ) -> tuple[list[Event], list[Event]]:
     """Split events into those whose names the other version has, too, and the others.
@@ -364,7 +364,7 @@ def _split_by_name_in_other_version(
     return common, exclusive
 
 
-def _find_output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Divergence | None:
+def _find_result_of_one_version(old: Sequence[Event], new: Sequence[Event]) -> Divergence | None:
     """Return a difference in a result that only one version returns, such as an error."""
     old_event, new_event = (next((e for e in events if e.is_result), None) for events in (old, new))
     return (
@@ -384,7 +384,7 @@ def _find_first_new_parameters(events: Sequence[Event]) -> Event | None:
     return None
 
 
-def _get_kind_of_first(events: Sequence[Event], kinds: Sequence[str]) -> str:
+def _find_first_kind(events: Sequence[Event], kinds: Sequence[str]) -> str:
     return next((event.kind for event in events if event.kind in kinds), "")
 
 
@@ -413,7 +413,7 @@ def compare_traces(old: Trace, new: Trace) -> Comparison:
         limit = CLOSE if comparison.rounding is None else GROWN
         comparison = replace(
             comparison,
-            first=_find_first_module(comparison.first, old, new, limit) or comparison.first,
+            first=_find_cause_module(comparison.first, old, new, limit) or comparison.first,
         )
     for kind in INCIDENTAL:
         if comparison.verdict != "diverged":
@@ -421,7 +421,7 @@ def compare_traces(old: Trace, new: Trace) -> Comparison:
     return comparison
 
 
-def _find_first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Divergence | None:
+def _find_cause_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Divergence | None:
     """Return where a module returns other values before a loss does; None if none does.
 
     Losses are often computed from such values. If the versions call modules in different orders,

@@ -38,7 +38,7 @@ _MAX_REASON_BYTES = 10_000  # bytes
 
 
 @dataclass
-class Contents:
+class RunsByState:
     """The runs of a store by state, according to its file names. Runs are named by ``Job.name``.
 
     Attributes:
@@ -276,9 +276,9 @@ class Store:
             return False
         return True
 
-    def list_runs_by_state(self) -> Contents:
+    def list_runs_by_state(self) -> RunsByState:
         """List the runs in the store by state. Reads file names only."""
-        contents = Contents()
+        contents = RunsByState()
         if self.folder.is_dir():
             for name, suffix in _list_run_files(self.folder):
                 if suffix == _RECORD:

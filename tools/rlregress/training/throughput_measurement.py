@@ -67,7 +67,7 @@ class _File:
 
 
 @dataclass(frozen=True)
-class Protocol:
+class ThroughputProtocol:
     """The environment, blocks and hyperparameters of one measured training.
 
     Attributes:
@@ -141,7 +141,7 @@ class Measurement:
     peak_mib: _Measured
 
 
-def load_throughput_protocol(framework: str, algorithm: str) -> Protocol:
+def load_throughput_protocol(framework: str, algorithm: str) -> ThroughputProtocol:
     """Return the protocol of an algorithm of a framework.
 
     Raises:
@@ -167,11 +167,11 @@ def load_throughput_protocol(framework: str, algorithm: str) -> Protocol:
             f"{path}: {framework} {algorithm} has rollout_steps {values['rollout_steps']}, "
             f"expected no less than its minibatch_size, {values['minibatch_size']}"
         )
-    return Protocol(content.environment, content.blocks, content.block_steps, values)
+    return ThroughputProtocol(content.environment, content.blocks, content.block_steps, values)
 
 
 def train_and_time_blocks_against_floor(
-    adapter: Adapter, algorithm: str, protocol: Protocol, seed: int
+    adapter: Adapter, algorithm: str, protocol: ThroughputProtocol, seed: int
 ) -> tuple[Trained, list[Block]]:
     """Train in this process, and time each block of steps against the floor.
 

@@ -103,10 +103,11 @@ def edit_function(text, *edits, namespace, file="function.py"):
 
 def examine_call(old, new, arguments, seconds=5.0, joint=lambda _: False, names=None, **options):
     """Return the result of one call with both versions; ``options`` are those of ``Call``."""
-    from rlregress.inside.repeat import Call, Code
+    from rlregress.inside.repeat import Call, FunctionVersion
 
     names = set(old.__code__.co_names) if names is None else names
-    call = Call(Code(old), Code(new), arguments, names, set(), old.__globals__, joint, **options)
+    versions = FunctionVersion(old), FunctionVersion(new)
+    call = Call(*versions, arguments, names, set(), old.__globals__, joint, **options)
     return call.compare_with_perturbations(seconds)
 
 

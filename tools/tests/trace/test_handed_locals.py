@@ -34,7 +34,7 @@ class _Alone(Callback):
 
 def examined(old, new, read=(), **arguments):
     """Return the result of a call with both versions."""
-    return examine_call(old, new, arguments, names=set(), read=lambda: dict(read))
+    return examine_call(old, new, arguments, names=set(), find_locals_read=lambda: dict(read))
 
 
 LOOP = """\

@@ -49,7 +49,7 @@ def record(tmp_path):
         path = tmp_path / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        executed = lines.Lines(Places([str(tmp_path / "module.py")]), within)
+        executed = lines.ExecutionNotes(Places([str(tmp_path / "module.py")]), within)
         names = {"__name__": name}
         with executed:
             code = marks.compile_source(text.encode(), str(path), name == "__main__")
@@ -63,10 +63,10 @@ def record(tmp_path):
 def test_called_functions_of_the_file_count_in_any_thread(record):
     """A class only defines; a file whose path only begins alike is another one."""
     executed = record(MODULE, lambda names: names["Some"]().reach())
-    assert executed.list_executed_lines() == {"module.py": ([7, 9], [7, 8, 9])}
+    assert executed.list_line_coverage() == {"module.py": ([7, 9], [7, 8, 9])}
     assert executed.list_called_functions() == {"module.py": ["Some.reach"]}
     executed = record(MODULE, lambda names: _in_a_thread(names["Some"]().reach))
-    assert executed.list_executed_lines() == {"module.py": ([7, 9], [7, 8, 9])}
+    assert executed.list_line_coverage() == {"module.py": ([7, 9], [7, 8, 9])}
     call = lambda names: names["Some"]().reach()  # noqa: E731
     assert record(MODULE, call, file="module.py_more/module.py").list_called_functions() == {}
 
@@ -101,7 +101,7 @@ def guarded():
         next(generator)
         generator.throw(ValueError())
 
-    assert record(text, call).list_executed_lines() == {
+    assert record(text, call).list_line_coverage() == {
         "module.py": ([3, 4, 5, 6, 7], [3, 4, 5, 6, 7])
     }
 
@@ -115,7 +115,7 @@ def test_lines_are_listed_within_the_functions_that_are_named(record):
         ([], {}),
     ):
         executed = record(text, lambda names: names["other"](), within)
-        assert executed.list_executed_lines() == executed_lines
+        assert executed.list_line_coverage() == executed_lines
         assert executed.list_called_functions() == {"module.py": ["Some.reach", "other"]}
         assert executed.list_tested_branches() == {}
 
@@ -126,14 +126,14 @@ def test_lines_add_up_over_several_times(record):
     functions = {}
     executed = record(text, lambda names: (functions.update(names), names["used"](1)))
     functions["unused"]()
-    assert executed.list_executed_lines() == {"module.py": ([2, 3], [2, 3, 4])}
+    assert executed.list_line_coverage() == {"module.py": ([2, 3], [2, 3, 4])}
     with executed:
         functions["used"](0)
-    assert executed.list_executed_lines() == {"module.py": ([2, 3, 4], [2, 3, 4])}
+    assert executed.list_line_coverage() == {"module.py": ([2, 3, 4], [2, 3, 4])}
     text = "def used(x):\n    return x\nif used(1):\n    y = 2\nclass Some:\n    low = 1\n"
     executed = record(text, within=[("module.py", "<module>")], name="__main__")
     assert executed.list_called_functions() == {"module.py": ["<module>", "used"]}
-    assert executed.list_executed_lines() == {"module.py": ([1, 3, 4, 5], [1, 3, 4, 5])}
+    assert executed.list_line_coverage() == {"module.py": ([1, 3, 4, 5], [1, 3, 4, 5])}
     assert executed.list_tested_branches() == {"module.py": [(3, True, False, "used(1)")]}
 
 
@@ -284,7 +284,7 @@ async def waiting():
 )
 def test_parts_on_lines_of_their_own_count_if_they_ran(record, call, missed):
     """Arms of conditions, elements, handlers and bodies of lambdas are parts of their own."""
-    executed, executable = record(PARTS, call).list_executed_lines()["module.py"]
+    executed, executable = record(PARTS, call).list_line_coverage()["module.py"]
     assert {*executable} - {*executed} == missed
 
 
@@ -322,7 +322,7 @@ def test_code_that_was_loaded_without_marks_is_not_all_noted(tmp_path, monkeypat
         ("unmarked_first", False, {}),
         ("marked_then", True, {"marked_then.py": ["used"]}),
     ):
-        with lines.Lines(Places([str(tmp_path / f"{name}.py")])) as executed:
+        with lines.ExecutionNotes(Places([str(tmp_path / f"{name}.py")])) as executed:
             __import__(name).used()
         header = executed.make_header_entries()
         assert (header["noted"], header["functions"]) == (noted, called)
@@ -352,7 +352,7 @@ def test_a_function_whose_bytecode_numba_compiles_has_no_marks(tmp_path, monkeyp
     (tmp_path / "compiled.py").write_text(COMPILED + more)
     for name in ("numba", "compiled"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    with lines.Lines(Places([str(tmp_path / "compiled.py")])) as executed:
+    with lines.ExecutionNotes(Places([str(tmp_path / "compiled.py")])) as executed:
         module = importlib.import_module("compiled")
         assert module.advantages(1) == module.plain(1) == 1
     header = executed.make_header_entries()
@@ -374,4 +374,4 @@ def test_cached_code_has_the_same_marks_and_a_damaged_cache_none(record, tmp_pat
         assert record(PARTS, call).make_header_entries() == first
     other = record(PARTS.replace("x > 0", "x > 1"), call).list_tested_branches()
     assert other == first["branches"]
-    assert record(PARTS.replace("x > 0", "x > 1"), call).list_executed_lines() != first["lines"]
+    assert record(PARTS.replace("x > 0", "x > 1"), call).list_line_coverage() != first["lines"]

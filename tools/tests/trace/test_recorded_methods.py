@@ -165,7 +165,7 @@ def test_a_class_is_watched_when_its_module_is_imported(tmp_path, monkeypatch):
     with Recorder(Places([__file__])) as recorder:
         from rlregress.inside import recorded_methods
 
-        (finder,) = (x for x in sys.meta_path if isinstance(x, recorded_methods.Importing))
+        (finder,) = (x for x in sys.meta_path if isinstance(x, recorded_methods.ImportListener))
         recorder._recorded_methods.install(
             finder, ["late_vectors:Vectors.wait", "no_such:Thing.wait"]
         )
@@ -181,7 +181,7 @@ def test_a_class_is_watched_when_its_module_is_imported(tmp_path, monkeypatch):
     assert original == 2.0
     assert [e["parts"]["value"][2] for e in recorder.events] == [[2.0]]
     assert "__init_subclass__" not in vars(late.Vectors)
-    assert not any(isinstance(x, recorded_methods.Importing) for x in sys.meta_path)
+    assert not any(isinstance(x, recorded_methods.ImportListener) for x in sys.meta_path)
     del sys.modules["late_vectors"]
 
 

@@ -20,7 +20,7 @@ import torch
 
 from rlregress.inside import leaves
 from rlregress.inside.copies import Copies, NoCopy
-from rlregress.inside.repeat import Code
+from rlregress.inside.repeat import FunctionVersion
 from rlregress.model.code import ChangedPiece
 from rlregress.model.recorded_traces import Divergence
 from rlregress.model.upgrade_result import Culprits, PieceExecution, RepeatedCalls
@@ -314,7 +314,7 @@ def test_code_that_moved_and_rounds_is_close():
     """With the old code of all changed functions; the sign of zero is rounding, too."""
     result = examined(
         lambda x: x / 3 * 0.1 / 3, lambda x: x / 3 * 0.1, {"x": torch.randn(50)},
-        joint=lambda same: same(Code(lambda x: x * 0.1 * (1 / 3))),
+        joint=lambda same: same(FunctionVersion(lambda x: x * 0.1 * (1 / 3))),
     )  # fmt: skip
     assert "differs" not in result
     result = examined(lambda x: x - x, lambda x: -(x - x), {"x": np.ones(2)})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.inside.activity import Activity
+from rlregress.inside.activity import ClampAndMaskEffects
 from rlregress.inside.events import Places, make_event_part
 from rlregress.inside.recorder import Recorder
 from rlregress.trace import recording_processes
@@ -105,7 +105,7 @@ def test_sparse_gradients_are_recorded(tmp_path):
 def seen(call):
     """Return operation -> outcomes, for a function of this file."""
     places = Places([__file__])
-    activity = Activity(places)
+    activity = ClampAndMaskEffects(places)
     with Recorder(places) as recorder:
         activity.install(recorder)
         call()

@@ -93,7 +93,7 @@ def test_the_last_words_of_a_process():
     """The first line of an error with several lines is quoted: it has its type."""
     error = 'Traceback:\n  File "a.py", line 1, in f\n    g()\nValueError: no\nsuch\n  name\n'
     for output, last in (
-        ("", "nothing was said"), ("loading\nkilled\n", "killed"), (error, "ValueError: no"),
+        ("", "it printed no message"), ("loading\nkilled\n", "killed"), (error, "ValueError: no"),
     ):  # fmt: skip
         assert child_processes.extract_last_message(output) == last
 

@@ -18,7 +18,7 @@ from rlregress import marks
 from rlregress.inside import leaves, values_read
 from rlregress.inside.calls import Capture, Examiner, _list_names_read
 from rlregress.inside.events import Places
-from rlregress.inside.repeat import Call, Code
+from rlregress.inside.repeat import Call, FunctionVersion
 
 from .scripts import edit_function
 
@@ -37,7 +37,7 @@ def examined(old, new, seconds=5.0, lines=range(1000), **arguments):
         differing = values_read.list_statements_at_lines(
             text, first, {first + line for line in lines}
         )
-        codes.append(Code(function, differing=differing))
+        codes.append(FunctionVersion(function, differing=differing))
     read = _list_names_read(old.__code__, arguments)
     return Call(
         *codes, arguments, read, read, old.__globals__, lambda _: None
@@ -158,11 +158,11 @@ def test_repetitions_count_that_change_what_the_lines_read(line, function, touch
 def test_what_a_line_reads_counts_if_the_repetition_changed_it():
     """A line that reads nothing need only run; a time is read anew by each repetition."""
     before = {(0, 0): ([(None,)], 1)}
-    assert values_read.have_values_changed([before], [before], [before])
-    assert not values_read.have_values_changed([{}], [{}], [{}])
+    assert values_read.do_perturbed_values_differ([before], [before], [before])
+    assert not values_read.do_perturbed_values_differ([{}], [{}], [{}])
     times = [{(0, 0): ([(str(n),)], 1)} for n in range(3)]
-    assert not values_read.have_values_changed(*[[first] for first in times])
-    assert values_read.have_values_changed([times[0]], [times[0]], [times[1]])
+    assert not values_read.do_perturbed_values_differ(*[[first] for first in times])
+    assert values_read.do_perturbed_values_differ([times[0]], [times[0]], [times[1]])
 
 
 MODES = """
@@ -260,7 +260,7 @@ def test_parameters_without_numbers_do_not_keep_others_from_being_changed():
     versions = scale_by("owner.buffer"), scale_by("1.0")
     result = examined(*versions, owner=module, x=torch.rand(2) + 1)
     assert "owner" in result["differs"]["arguments"]
-    leaves.change_all_numbers(module, lambda part: part * 2)
+    leaves.change_numbers_in_place(module, lambda part: part * 2)
     assert module.buffer == 2
 
 

@@ -14,10 +14,10 @@ from rlregress.errors import UserError
 from rlregress.inside import worker
 from rlregress.training import throughput_measurement
 from rlregress.training.floor import FloorWorkload
-from rlregress.training.throughput_measurement import Block, Protocol
+from rlregress.training.throughput_measurement import Block, ThroughputProtocol
 
-ON_POLICY = Protocol("E", 2, 20, {"rollout_steps": 64, "minibatch_size": 16, "epochs": 3})
-OFF_POLICY = Protocol(
+ON_POLICY = ThroughputProtocol("E", 2, 20, {"rollout_steps": 64, "minibatch_size": 16, "epochs": 3})
+OFF_POLICY = ThroughputProtocol(
     "E", 2, 20, {"learning_starts": 200, "steps_per_collection": 10, "updates_per_collection": 5}
 )
 
@@ -30,7 +30,7 @@ def adapter():
 
 
 @pytest.fixture(scope="module")
-def short(adapter) -> Protocol:
+def short(adapter) -> ThroughputProtocol:
     """Return a training of a few hundred steps."""
     protocol = throughput_measurement.load_throughput_protocol(adapter.name, "ppo")
     return replace(protocol, hyperparameters={**protocol.hyperparameters, "rollout_steps": 64})

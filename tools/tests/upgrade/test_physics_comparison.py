@@ -34,7 +34,7 @@ def test_every_stored_policy_says_where_it_comes_from():
 @pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1"])
 def test_a_policy_is_the_one_that_was_trained(name):
     """It earns the stored mean return."""
-    played = physics_worker.record_episodes(str(POLICIES[name]), 3)
+    played = physics_worker.record_policy_episodes(str(POLICIES[name]), 3)
     trained = json.loads(str(np.load(POLICIES[name])["about"]))["mean_return"]
     assert played["begins"][0] == 0
     assert len(played["returns"]) == 3
@@ -44,23 +44,25 @@ def test_a_policy_is_the_one_that_was_trained(name):
 
 def test_an_environment_that_is_not_installed_is_no_error_of_the_machine(monkeypatch):
     """Neither an id that is unknown, nor a package that is missing; anything else is one."""
-    assert physics_worker.record_trajectory("NoSuchEnvironment-v0", 1)["is_lacking"]
+    assert physics_worker.record_random_steps("NoSuchEnvironment-v0", 1)["is_lacking"]
     for error, is_lacking in ((DependencyNotInstalled("x"), True), (MemoryError("x"), False)):
         monkeypatch.setattr(CartPoleEnv, "reset", Mock(side_effect=error))
-        assert physics_worker.record_trajectory("CartPole-v1", 1)["is_lacking"] is is_lacking
+        assert physics_worker.record_random_steps("CartPole-v1", 1)["is_lacking"] is is_lacking
 
 
 def test_another_physics_is_the_step_at_which_episodes_part(monkeypatch):
     """With the episode, and the returns of both."""
     name, reset = "CartPole-v1", CartPoleEnv.reset
-    before, repeated = (physics_worker.record_episodes(str(POLICIES[name]), 2) for _ in range(2))
+    before, repeated = (
+        physics_worker.record_policy_episodes(str(POLICIES[name]), 2) for _ in range(2)
+    )
 
     def reset_with_gravity(self, **given):
         self.gravity = 9.9
         return reset(self, **given)
 
     monkeypatch.setattr(CartPoleEnv, "reset", reset_with_gravity)
-    after = physics_worker.record_episodes(str(POLICIES[name]), 2)
+    after = physics_worker.record_policy_episodes(str(POLICIES[name]), 2)
     same, changed = (
         physics_comparison.compare_played_actions({name: before}, {name: x})[0]
         for x in (repeated, after)
@@ -136,14 +138,14 @@ def test_both_versions_play_every_policy(tmp_path):
 )  # fmt: skip
 def test_observations_and_rewards_of_another_type_differ(monkeypatch, change_types, words):
     """The numbers are the same; the type is named, and the environment counts as different."""
-    old, step = physics_worker.record_trajectory("CartPole-v1", 30), CartPoleEnv.step
+    old, step = physics_worker.record_random_steps("CartPole-v1", 30), CartPoleEnv.step
 
     def step_with_types(self, action):
         observation, reward, *rest = step(self, action)
         return *change_types(observation, reward), *rest
 
     monkeypatch.setattr(CartPoleEnv, "step", step_with_types)
-    new = physics_worker.record_trajectory("CartPole-v1", 30)
+    new = physics_worker.record_random_steps("CartPole-v1", 30)
     assert old["rows"] == new["rows"]
     (difference,) = physics_comparison.compare_played_actions({"x": old}, {"x": new})
     assert difference.types.startswith(words)

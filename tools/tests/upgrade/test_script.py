@@ -157,8 +157,8 @@ def test_the_packages_that_differ_are_among_what_is_traced():
     packages = affected.list_packages_pinned_apart(old, new)
     imports = affected.list_importable_packages(old, new, packages)
     assert make_script_training(job, imports).job["distributions"] == ["typer"]
-    assert trace_worker.list_modules("typer") == ["typer"]
-    assert trace_worker.list_modules("no-such-release") == []
+    assert trace_worker.list_packages_of_distribution("typer") == ["typer"]
+    assert trace_worker.list_packages_of_distribution("no-such-release") == []
 
 
 @pytest.mark.nightly

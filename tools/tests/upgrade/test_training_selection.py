@@ -180,7 +180,7 @@ def _train(root, before=""):
         try:
             with lines.note_functions_called_by_imports(places):
                 train = importlib.import_module("pack").train
-            with lines.Lines(places, ()) as executed:
+            with lines.ExecutionNotes(places, ()) as executed:
                 result = train()
         except Exception as error:
             return repr(error), small_traces.trace(failure=repr(error))

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.upgrade_result import VersionInfo
-from rlregress.trace.recording_processes import Runtime, list_paths_of_changed_copies
+from rlregress.trace.recording_processes import Runtime, list_user_pythonpath_folders
 from rlregress.upgrade.versions import (
     affected,
     cached_folders,
@@ -191,7 +191,7 @@ def prepare_version(
             folder, _ = reuse_or_make_overlay(resolved.missing_rows, resolved.tools, log, parent)
             runtime = replace(runtime, paths=(runtime.paths[0], str(folder), *runtime.paths[1:]))
         if python:
-            copies = list_paths_of_changed_copies()
+            copies = list_user_pythonpath_folders()
             own_paths = tuple(path for path in runtime.paths if path not in copies)
             runtime = replace(runtime, python=python, paths=own_paths)
         return PreparedVersion(requested, runtime, f"tree{suffix}", not_checked=unknown)
@@ -204,7 +204,7 @@ def prepare_version(
         notes = tuple(resolved.notes)
         return PreparedVersion(requested, runtime, "environment", cached, (because,), notes=notes)
     runtime = Runtime(
-        label, python or sys.executable, () if python else list_paths_of_changed_copies()
+        label, python or sys.executable, () if python else list_user_pythonpath_folders()
     )
     rows = resolved.missing_rows if resolved is not None else []
     if resolved is None or not rows:
@@ -285,14 +285,14 @@ def _prepare_working_tree(
         if adapter.framework.checkout and adapter.code.is_checkout_of_framework(tree):
             variables = {adapter.framework.checkout: str(tree)}
             return Runtime(
-                label, paths=list_paths_of_changed_copies(), variables=variables
+                label, paths=list_user_pythonpath_folders(), variables=variables
             ), _describe_undeclared_requirements(tree, tree)
         root = working_tree.find_package_root(adapter.framework.modules, tree)
         if root is not None:
             folders, unknown = _make_tree_metadata(adapter, tree, root, log)
             unknown += _describe_undeclared_requirements(tree, root)
             return Runtime(
-                label, paths=(str(root), *folders, *list_paths_of_changed_copies())
+                label, paths=(str(root), *folders, *list_user_pythonpath_folders())
             ), unknown
     if not adapters:
         # a script may import any package of the tree
@@ -304,7 +304,7 @@ def _prepare_working_tree(
         if roots:
             unknown = _describe_undeclared_requirements(tree, roots[0])
             return Runtime(
-                label, paths=(*map(str, roots), *list_paths_of_changed_copies())
+                label, paths=(*map(str, roots), *list_user_pythonpath_folders())
             ), unknown
     raise UserError(affected.explain_tree_without_framework(str(tree)))
 
