@@ -129,7 +129,7 @@ MISFITS = {
         "a member of one version only"),
     "a registry that is filled later": (
         "def put(f):\n    A['f'] = f\n    return f\nA = {}\n@put\ndef f(): pass\n",
-        ("A = {}", "A = dict()"), "not what its statements give"),
+        ("A = {}", "A = dict()"), "not what its assignment gives"),
     "a function that is replaced": (
         "def f(): return 1\ndef twice(g, n): return lambda: n * g()\nf = twice(f, 1 + 1)\n",
         ("1 + 1", "2"), "defined as a function"),
