@@ -46,7 +46,7 @@ class Networks:
     def install(self, recorder: Any) -> None:
         """Note every module from now on."""
         # the collector frees networks in circles of references: it must run at the same event in
-        # every recording, so ``note_first_values`` calls it
+        # every recording, so ``note_new_and_forget_unused`` calls it
         if gc.isenabled():
             gc.disable()
             recorder.call_on_exit(gc.enable)
@@ -65,7 +65,7 @@ class Networks:
 
         return initialize_and_note
 
-    def note_first_values(self) -> None:
+    def note_new_and_forget_unused(self) -> None:
         """Note the first values of new networks; release networks that nothing else references."""
         new, self._new = self._new, []
         self._looks += 1

@@ -52,14 +52,14 @@ class HandedLocals:
         self._returned.append(dict(frame.f_locals))
         return self._returned[-1]
 
-    def find_unread_locals(self, value: dict[Any, Any], path: str) -> Collection[str]:
+    def find_unread_locals(self, dictionary: dict[Any, Any], path: str) -> Collection[str]:
         """Return the keys of a dictionary that are local variables which no other code reads.
 
         Args:
             path: of the dictionary, such as ``callback.locals``.
         """
-        subsets = [names for names in self._returned if names and names.keys() <= value.keys()]
-        if not any(all(value[name] is names[name] for name in names) for names in subsets):
+        subsets = [names for names in self._returned if names and names.keys() <= dictionary.keys()]
+        if not any(all(dictionary[name] is names[name] for name in names) for names in subsets):
             return ()
         read = self._find_locals_read()
         # readers of another dictionary, such as that of an evaluation, do not read this one

@@ -80,17 +80,17 @@ def run_supervised(
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
-def end_process_with_parent(by: signal.Signals = signal.SIGTERM, parent: int = 0) -> None:
+def end_process_with_parent(stop_signal: signal.Signals = signal.SIGTERM, parent: int = 0) -> None:
     """Make Linux end this process when its parent dies, in whatever way.
 
     Args:
-        by: the signal that ends it.
+        stop_signal: the signal that ends it.
         parent: the process that has started this one: it may have died already. 0: not known.
     """
     if _LINUX:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, stop_signal)
         if parent and _read_process_state(parent)[0] in "ZX":
-            os.kill(os.getpid(), by)
+            os.kill(os.getpid(), stop_signal)
 
 
 @contextlib.contextmanager

@@ -180,7 +180,7 @@ class Recorder:
             self._perturb_last_event_and_networks(values)
         # not after draws and writes: a network that is still being created would count as complete
         if kind in ("reset", "step", "backward", "optimizer"):
-            self._networks.note_first_values()
+            self._networks.note_new_and_forget_unused()
 
     def is_recorded(self, kind: str) -> bool:
         """Return whether an event of a kind is recorded now, and note its thread."""

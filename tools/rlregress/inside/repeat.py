@@ -165,7 +165,7 @@ class Call:
         self._find_locals_read, self._options = find_locals_read, options
         self._modules, self._around = modules, around
         self._fixed = set(old.own) | set(new.own)
-        self._states = _States()
+        self._states = _ProcessState()
         # values that differ between the versions are no arguments
         rebound = {binding.name for code in (old, new) for binding in code.bound}
         data = {
@@ -564,7 +564,7 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 }  # fmt: skip
 
 
-class _States:
+class _ProcessState:
     """State of the process: random generators and settings."""
 
     def __init__(self) -> None:

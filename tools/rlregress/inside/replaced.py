@@ -16,12 +16,12 @@ from typing import Any
 import torch
 
 
-def _return_false() -> bool:
+def _is_never_compiling() -> bool:
     return False
 
 
 # torch.compile follows neither frames nor the state of the recorder: it must compile the original
-compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _return_false)
+compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _is_never_compiling)
 
 
 class Hook(functools.partial):
