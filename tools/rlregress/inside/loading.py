@@ -274,9 +274,7 @@ def _is_opened_for_linecache(frame: Any) -> bool:
 
 
 def _is_read_for_display(frame: Any) -> bool:
-    """Return whether a line is read to show it in a warning or a stack. Its function counts as
-    executed anyway.
-    """
+    """Return whether a line is read to show it in a warning or a stack; it was executed anyway."""
     return frame.f_back is not None and _get_file_of_frame(frame.f_back) in _SHOWING
 
 

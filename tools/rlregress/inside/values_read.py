@@ -173,7 +173,6 @@ class ValueTracer:
 
     def call_and_note_values(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function; note the values that statements of the traced code read and write."""
-
         if not self._codes:
             return function(*arguments)
         sys.settrace(self._trace_call)
