@@ -39,7 +39,7 @@ class Counting(gymnasium.Env):
 def test_a_step_answers_with_four_values(terminated, truncated, done, message):
     """Done for whatever reason; of a truncation the info tells, as gym's TimeLimit does."""
     environment = Counting((terminated, truncated))
-    observation, reward, ended, info = gyms.Native(environment).step(2)
+    observation, reward, ended, info = gyms.OldGymEnv(environment).step(2)
     assert observation.tolist() == [1.0, 1.0]
     assert (reward, ended, info) == (2.0, done, {"own": 1, **message})
     assert environment.received == [2]

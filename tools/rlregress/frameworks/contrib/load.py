@@ -13,7 +13,7 @@ from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.load import (
     OFF_POLICY,
     ON_POLICY,
-    SavedAgent,
+    AgentRecipe,
     load_user_agent,
     make_trainings_with_files,
     read_settings_of_agent,
@@ -24,7 +24,7 @@ from rlregress.probing.interface import Unsupported
 __all__ = ["list_kinds_of_saved_files", "load_user_agent", "read_settings_of_agent"]
 
 
-def find_class_of_algorithm(title: str) -> Any:
+def find_algorithm_class(title: str) -> Any:
     """Return the class of an algorithm; Unsupported where this version has none."""
     algorithm = getattr(sb3_contrib, title, None)
     if algorithm is None:
@@ -40,35 +40,35 @@ class _FirstActionForbidden(gyms.Wrapper):
         return np.arange(self.action_space.n) > 0
 
 
-def _make_saved_agent(
-    title: str, settings: Callable[[], dict[str, Any]], **differing: Any
-) -> SavedAgent:
-    return SavedAgent(
-        title.lower(), settings, partial(find_class_of_algorithm, title), title, **differing
+def _make_agent_recipe(
+    title: str, make_arguments: Callable[[], dict[str, Any]], **fields: Any
+) -> AgentRecipe:
+    return AgentRecipe(
+        title.lower(), make_arguments, partial(find_algorithm_class, title), title, **fields
     )
 
 
 _ON_POLICY = {**ON_POLICY, "batch_size": 16, "n_epochs": 2}
 _SMALL = {"net_arch": [8, 8]}
-_AGENTS = (
-    _make_saved_agent("QRDQN", lambda: {**OFF_POLICY, "exploration_fraction": 0.9,
+_RECIPES = (
+    _make_agent_recipe("QRDQN", lambda: {**OFF_POLICY, "exploration_fraction": 0.9,
                              "target_update_interval": 20},
            discrete=True, rows=True, networks={**_SMALL, "n_quantiles": 5}),
-    _make_saved_agent("TQC", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5",
+    _make_agent_recipe("TQC", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5",
                            "top_quantiles_to_drop_per_net": 1},
            rows=True, networks={**_SMALL, "n_quantiles": 5}),
-    _make_saved_agent("TRPO",
+    _make_agent_recipe("TRPO",
     lambda: {"n_steps": 16, "batch_size": 16, "gamma": 0.97, "gae_lambda": 0.9,
                             "cg_max_steps": 7, "target_kl": 0.02},
            several=True),
-    _make_saved_agent("MaskablePPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
+    _make_agent_recipe("MaskablePPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
            discrete=True, several=True, around=_FirstActionForbidden),
-    _make_saved_agent("RecurrentPPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
+    _make_agent_recipe("RecurrentPPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
            several=True, policy="MlpLstmPolicy", networks={**_SMALL, "lstm_hidden_size": 8}),
-    _make_saved_agent("CrossQ", lambda: {**{k: v for k, v in OFF_POLICY.items() if k != "tau"},
+    _make_agent_recipe("CrossQ", lambda: {**{k: v for k, v in OFF_POLICY.items() if k != "tau"},
                               "ent_coef": "auto_0.5", "policy_delay": 2},
            rows=True),
-    _make_saved_agent("ARS",
+    _make_agent_recipe("ARS",
     lambda: {"n_delta": 3, "n_top": 2, "learning_rate": 0.03, "delta_std": 0.04},
            policy="LinearPolicy", networks={"with_bias": True}),
 )  # fmt: skip
@@ -82,4 +82,4 @@ _STORED_KINDS = (
 
 def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return algorithm -> built-in trainings, each with the kinds of files saved after it."""
-    return make_trainings_with_files(_AGENTS, _STORED_KINDS)
+    return make_trainings_with_files(_RECIPES, _STORED_KINDS)

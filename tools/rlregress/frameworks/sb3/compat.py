@@ -88,13 +88,13 @@ def name_policy_of_dense_layers(algorithm: Any, environment: Any) -> str:
     return next((name for name in named if name.startswith(kind)), f"{kind}Policy")
 
 
-def convert_sizes_to_net_arch(policy: Any, value: Any) -> Any:
-    """Return ``net_arch`` of an actor-critic from the hidden sizes of its two networks."""
-    return convert_networks_to_net_arch({"pi": policy, "vf": value})
+def convert_sizes_to_net_arch(policy_sizes: list[int], value_sizes: list[int]) -> Any:
+    """Return the ``net_arch`` of an actor-critic from the hidden sizes of its two networks."""
+    return convert_networks_to_net_arch({"pi": policy_sizes, "vf": value_sizes})
 
 
 def convert_networks_to_net_arch(networks: dict[str, Any]) -> Any:
-    """Return networks of an actor-critic, by name, in the form of ``net_arch`` in this version."""
+    """Return the hidden sizes of an actor-critic's networks as this version's ``net_arch``."""
     return [networks] if _read_version_numbers() < (1, 7) else networks
 
 
@@ -219,15 +219,15 @@ def read_truncations(buffer: Any) -> np.ndarray:
     return getattr(buffer, "timeouts", np.zeros_like(buffer.dones)).astype(bool)
 
 
-def read_steps_per_collection(agent: Any) -> Any:
-    """Return the number in ``train_freq``: of steps, or of episodes if it counts episodes."""
+def read_train_frequency(agent: Any) -> Any:
+    """Return the number in ``train_freq``: of steps, or of episodes if it counts these."""
     frequency = agent.train_freq
     if hasattr(frequency, "frequency"):
         return frequency.frequency
     return frequency if frequency > 0 else agent.n_episodes_rollout
 
 
-def read_episode_starts(agent: Any) -> np.ndarray:
+def read_episode_starts_of_rollout(agent: Any) -> np.ndarray:
     """Return for each step of a rollout, and the one after it, whether it starts an episode."""
     buffer = agent.rollout_buffer
     stored = buffer.episode_starts if hasattr(buffer, "episode_starts") else buffer.dones

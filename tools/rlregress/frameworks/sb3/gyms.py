@@ -31,7 +31,7 @@ def convert_environment(environment: Any) -> Any:
     """Return a gymnasium environment in the form that this version accepts."""
     if _SAME or isinstance(environment, (Env, VecEnv)):
         return environment
-    return Native(environment)
+    return OldGymEnv(environment)
 
 
 def convert_space(original: Any) -> Any:
@@ -56,7 +56,7 @@ def convert_space(original: Any) -> Any:
     raise Unsupported(f"{library.__name__} {library.__version__} has no space {original}")
 
 
-class Native(Env):
+class OldGymEnv(Env):
     """A gymnasium environment with the interface of gym 0.21; delegates all other attributes.
 
     Args:

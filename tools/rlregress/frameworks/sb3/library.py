@@ -22,7 +22,7 @@ from rlregress.probing.interface import Unsupported
 _LIBRARY = stable_baselines3.__name__
 
 
-def find_algorithm(name: str) -> Any:
+def find_algorithm_class(name: str) -> Any:
     """Return the class of an algorithm; Unsupported where this version has none."""
     algorithm = getattr(stable_baselines3, name.upper(), None)
     if algorithm is None:

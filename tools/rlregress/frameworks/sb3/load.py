@@ -20,7 +20,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from rlregress.errors import UserError
 from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.library import (
-    find_algorithm,
+    find_algorithm_class,
     find_in_library,
     make_agent,
     silence_agent,
@@ -55,13 +55,13 @@ def _make_noise() -> Any:
 
 
 @dataclass(frozen=True)
-class SavedAgent:
+class AgentRecipe:
     """How to make an agent of an algorithm that is then saved.
 
     Attributes:
         name: of the algorithm, as in "sac model".
-        settings: makes its arguments.
-        algorithm: its class; raises Unsupported where this version has none.
+        make_arguments: returns the arguments of its class.
+        find_class: returns its class; raises Unsupported where this version has none.
         title: of the class, in words.
         policy: name of the policy.
         networks: arguments of the policy.
@@ -73,8 +73,8 @@ class SavedAgent:
     """
 
     name: str
-    settings: Callable[[], dict[str, Any]]
-    algorithm: Callable[[], Any]
+    make_arguments: Callable[[], dict[str, Any]]
+    find_class: Callable[[], Any]
     title: str
     policy: str = "MlpPolicy"
     networks: Mapping[str, Any] = field(default_factory=lambda: {"net_arch": [8, 8]})
@@ -85,50 +85,51 @@ class SavedAgent:
     around: Callable[[Any], Any] = lambda environment: environment
 
 
-def _make_saved_agent(
-    name: str, settings: Callable[[], dict[str, Any]], **differing: Any
-) -> SavedAgent:
-    return SavedAgent(name, settings, partial(find_algorithm, name), name.upper(), **differing)
+def _make_agent_recipe(
+    name: str, make_arguments: Callable[[], dict[str, Any]], **fields: Any
+) -> AgentRecipe:
+    find_class = partial(find_algorithm_class, name)
+    return AgentRecipe(name, make_arguments, find_class, name.upper(), **fields)
 
 
 # until 1.2 no other algorithm takes several environments
-_AGENTS = (
-    _make_saved_agent("ppo",
+_RECIPES = (
+    _make_agent_recipe("ppo",
     lambda: {**ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
                          "learning_rate": user_code.make_falling_rate(1e-3)},
          several=True, normalised=True),
-    _make_saved_agent("a2c", lambda: {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
-    _make_saved_agent("sac", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
-    _make_saved_agent("td3", lambda: {**OFF_POLICY, "action_noise": _make_noise()}, rows=True),
-    _make_saved_agent("ddpg", lambda: {**OFF_POLICY, "action_noise": _make_noise()}, rows=True),
-    _make_saved_agent("dqn",
+    _make_agent_recipe("a2c", lambda: {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
+    _make_agent_recipe("sac", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
+    _make_agent_recipe("td3", lambda: {**OFF_POLICY, "action_noise": _make_noise()}, rows=True),
+    _make_agent_recipe("ddpg", lambda: {**OFF_POLICY, "action_noise": _make_noise()}, rows=True),
+    _make_agent_recipe("dqn",
     lambda: {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
                          "learning_rate": user_code.make_falling_rate(1e-3)},
          discrete=True, rows=True),
 )  # fmt: skip
 
 
-def _make_environments(saved: SavedAgent, make_env: Callable[..., Any]) -> Any:
+def _make_environments(recipe: AgentRecipe, make_env: Callable[..., Any]) -> Any:
     def make_environment() -> Any:
-        return saved.around(gyms.convert_environment(make_env(discrete=saved.discrete)))
+        return recipe.around(gyms.convert_environment(make_env(discrete=recipe.discrete)))
 
-    return DummyVecEnv([make_environment] * (2 if saved.several else 1))
+    return DummyVecEnv([make_environment] * (2 if recipe.several else 1))
 
 
-def _train_agent(saved: SavedAgent, make_env: Callable[..., Any], seed: int) -> Any:
-    environment: Any = _make_environments(saved, make_env)
-    if saved.normalised:
+def _train_agent(recipe: AgentRecipe, make_env: Callable[..., Any], seed: int) -> Any:
+    environment: Any = _make_environments(recipe, make_env)
+    if recipe.normalised:
         environment = VecNormalize(environment, clip_reward=5.0, clip_obs=2.0, gamma=0.97)
-    agent = _make_agent(saved, environment, seed)
+    agent = _make_agent(recipe, environment, seed)
     compat.silence_agent(agent)
     agent.learn(_STEPS)
     return agent
 
 
-def _make_agent(saved: SavedAgent, environment: Any, seed: int) -> Any:
+def _make_agent(recipe: AgentRecipe, environment: Any, seed: int) -> Any:
     return make_agent(
-        saved.algorithm(), saved.policy, environment, seed=seed, policy_kwargs=dict(saved.networks),
-        **saved.settings(),
+        recipe.find_class(), recipe.policy, environment, seed=seed,
+        policy_kwargs=dict(recipe.networks), **recipe.make_arguments(),
     )  # fmt: skip
 
 
@@ -216,26 +217,26 @@ def _update_and_list_parameters(agent: Any) -> Iterator[Item]:
 # -- kinds -----------------------------------------------------------------------------------------
 
 
-def _load_agent(saved: SavedAgent, make_env: Callable[..., Any], folder: str) -> Any:
-    environment = _make_environments(saved, make_env)
+def _load_agent(recipe: AgentRecipe, make_env: Callable[..., Any], folder: str) -> Any:
+    environment = _make_environments(recipe, make_env)
     path = os.path.join(folder, _MODEL)
-    return silence_agent(saved.algorithm().load(path, env=environment, device="cpu"))
+    return silence_agent(recipe.find_class().load(path, env=environment, device="cpu"))
 
 
-def _make_kind_of_agent_file(saved: SavedAgent) -> FileKind:
+def _make_kind_of_agent_file(recipe: AgentRecipe) -> FileKind:
     return FileKind(
-        f"{saved.name} model", f"{saved.title}.save, {saved.title}.load",
+        f"{recipe.name} model", f"{recipe.title}.save, {recipe.title}.load",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
-        load=partial(_load_agent, saved), state=_list_items_of_agent,
+        load=partial(_load_agent, recipe), state=_list_items_of_agent,
         go_on=_learn_and_list_parameters,
     )  # fmt: skip
 
 
-def _make_kind_of_parameter_file(saved: SavedAgent) -> FileKind:
+def _make_kind_of_parameter_file(recipe: AgentRecipe) -> FileKind:
     """Return the kind of a file of an agent from which a new agent takes only the parameters."""
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _make_agent(saved, _make_environments(saved, make_env), seed=2)
+        agent = _make_agent(recipe, _make_environments(recipe, make_env), seed=2)
         agent.set_parameters(os.path.join(folder, _MODEL), device="cpu")
         return agent
 
@@ -244,20 +245,20 @@ def _make_kind_of_parameter_file(saved: SavedAgent) -> FileKind:
         yield from _list_actions_as_items(agent, agent.policy)
 
     return FileKind(
-        f"{saved.name} parameters", f"{saved.title}.save, set_parameters",
+        f"{recipe.name} parameters", f"{recipe.title}.save, set_parameters",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
         load=load_from_folder, state=list_items_of_agent, go_on=lambda agent: (),
     )  # fmt: skip
 
 
-def _make_kind_of_policy_file(saved_agent: SavedAgent) -> FileKind:
+def _make_kind_of_policy_file(recipe: AgentRecipe) -> FileKind:
     def get_policy(agent: Any) -> Any:
         if not hasattr(agent.policy, "save"):
             raise Unsupported("a policy cannot be saved alone")
         return agent.policy
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _make_agent(saved_agent, _make_environments(saved_agent, make_env), seed=2)
+        agent = _make_agent(recipe, _make_environments(recipe, make_env), seed=2)
         return type(agent.policy).load(os.path.join(folder, _POLICY), device="cpu")
 
     def list_items_of_policy(policy: Any) -> Iterator[Item]:
@@ -265,20 +266,20 @@ def _make_kind_of_policy_file(saved_agent: SavedAgent) -> FileKind:
         yield from _list_actions_as_items(policy, policy)
 
     return FileKind(
-        f"{saved_agent.name} policy", "policy.save, policy.load", of=get_policy,
+        f"{recipe.name} policy", "policy.save, policy.load", of=get_policy,
         load=load_from_folder, state=list_items_of_policy,
         save=lambda policy, folder: policy.save(os.path.join(folder, _POLICY)),
         go_on=lambda policy: (),
     )  # fmt: skip
 
 
-def _make_kind_of_buffer_file(saved: SavedAgent) -> FileKind:
+def _make_kind_of_buffer_file(recipe: AgentRecipe) -> FileKind:
     def save_buffer(agent: Any, folder: str) -> None:
         agent.save(os.path.join(folder, _MODEL))
         agent.save_replay_buffer(os.path.join(folder, _ROWS))
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _load_agent(saved, make_env, folder)
+        agent = _load_agent(recipe, make_env, folder)
         agent.load_replay_buffer(os.path.join(folder, _ROWS))
         return agent
 
@@ -290,13 +291,13 @@ def _make_kind_of_buffer_file(saved: SavedAgent) -> FileKind:
         yield "sampled rows", tuple(rows.sample(8)), type(rows).sample
 
     return FileKind(
-        f"{saved.name} replay buffer", "save_replay_buffer, load_replay_buffer",
+        f"{recipe.name} replay buffer", "save_replay_buffer, load_replay_buffer",
         save=save_buffer, load=load_from_folder, state=list_items_of_buffer,
         go_on=_update_and_list_parameters,
     )  # fmt: skip
 
 
-def _make_kind_of_normaliser_file(saved_agent: SavedAgent, frozen: bool) -> FileKind:
+def _make_kind_of_normaliser_file(recipe: AgentRecipe, frozen: bool) -> FileKind:
     def get_normaliser(agent: Any) -> Any:
         normaliser = agent.get_vec_normalize_env()
         # as the documentation evaluates
@@ -304,7 +305,7 @@ def _make_kind_of_normaliser_file(saved_agent: SavedAgent, frozen: bool) -> File
         return normaliser
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        environment = _make_environments(saved_agent, make_env)
+        environment = _make_environments(recipe, make_env)
         return VecNormalize.load(os.path.join(folder, _STATISTICS), environment)
 
     def list_items_of_normaliser(normaliser: Any) -> Iterator[Item]:
@@ -332,16 +333,16 @@ def _make_kind_of_normaliser_file(saved_agent: SavedAgent, frozen: bool) -> File
         yield "statistics after steps", after, VecNormalize.step_wait
 
     return FileKind(
-        f"{saved_agent.name} {'frozen ' if frozen else ''}normaliser",
+        f"{recipe.name} {'frozen ' if frozen else ''}normaliser",
         "VecNormalize.save, VecNormalize.load", of=get_normaliser, load=load_from_folder,
         state=list_items_of_normaliser, go_on=normalise_further,
         save=lambda normaliser, folder: normaliser.save(os.path.join(folder, _STATISTICS)),
     )  # fmt: skip
 
 
-def _make_kind_of_checkpoint(saved: SavedAgent) -> FileKind:
+def _make_kind_of_checkpoint(recipe: AgentRecipe) -> FileKind:
     """Return the kind of files that the library's checkpoint callback writes."""
-    normalised = saved.normalised
+    normalised = recipe.normalised
     option = "save_vecnormalize" if normalised else "save_replay_buffer"
 
     def save_checkpoint(agent: Any, folder: str) -> None:
@@ -353,7 +354,7 @@ def _make_kind_of_checkpoint(saved: SavedAgent) -> FileKind:
         writing._on_step()
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        environment: Any = _make_environments(saved, make_env)
+        environment: Any = _make_environments(recipe, make_env)
         files = sorted(os.listdir(folder))
         # agent_64_steps.zip, agent_replay_buffer_64_steps.pkl or agent_vecnormalize_64_steps.pkl
         model, companion = (
@@ -362,13 +363,13 @@ def _make_kind_of_checkpoint(saved: SavedAgent) -> FileKind:
         )
         if normalised:
             environment = VecNormalize.load(companion, environment)
-        agent = silence_agent(saved.algorithm().load(model, env=environment, device="cpu"))
+        agent = silence_agent(recipe.find_class().load(model, env=environment, device="cpu"))
         if not normalised:
             agent.load_replay_buffer(companion)
         return agent
 
     return FileKind(
-        f"{saved.name} checkpoint", f"CheckpointCallback({option})",
+        f"{recipe.name} checkpoint", f"CheckpointCallback({option})",
         save=save_checkpoint, load=load_from_folder, state=_list_items_of_agent,
         go_on=_learn_and_list_parameters if normalised else _update_and_list_parameters,
     )  # fmt: skip
@@ -408,34 +409,35 @@ def load_user_agent(path: str) -> Any:
     raise Unsupported(f"{name} is not installed")
 
 
-def _list_kinds_of_files(saved: SavedAgent) -> Iterator[FileKind]:
-    yield _make_kind_of_agent_file(saved)
-    yield _make_kind_of_parameter_file(saved)
-    yield _make_kind_of_policy_file(saved)
-    if saved.rows:
-        yield _make_kind_of_buffer_file(saved)
-    if saved.normalised:
-        yield _make_kind_of_normaliser_file(saved, frozen=False)
-        yield _make_kind_of_normaliser_file(saved, frozen=True)
-    if saved.name in ("ppo", "sac"):
-        yield _make_kind_of_checkpoint(saved)
+def _list_kinds_of_files(recipe: AgentRecipe) -> Iterator[FileKind]:
+    yield _make_kind_of_agent_file(recipe)
+    yield _make_kind_of_parameter_file(recipe)
+    yield _make_kind_of_policy_file(recipe)
+    if recipe.rows:
+        yield _make_kind_of_buffer_file(recipe)
+    if recipe.normalised:
+        yield _make_kind_of_normaliser_file(recipe, frozen=False)
+        yield _make_kind_of_normaliser_file(recipe, frozen=True)
+    if recipe.name in ("ppo", "sac"):
+        yield _make_kind_of_checkpoint(recipe)
 
 
 def make_trainings_with_files(
-    agents: Sequence[SavedAgent], stored: Sequence[str]
+    recipes: Sequence[AgentRecipe], stored_kinds: Sequence[str]
 ) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
     """Return algorithm -> the training of its agent, with the kinds of files saved after it.
 
     Args:
-        stored: names of the kinds of which ``baselines/saved`` keeps a file for each release.
+        stored_kinds: names of the kinds of which ``baselines/saved`` keeps a file for each release.
     """
     return {
-        saved.name: (
+        recipe.name: (
             TrainingWithFiles(
-                partial(_train_agent, saved), mark_stored_kinds(_list_kinds_of_files(saved), stored)
+                partial(_train_agent, recipe),
+                mark_stored_kinds(_list_kinds_of_files(recipe), stored_kinds),
             ),
         )
-        for saved in agents
+        for recipe in recipes
     }
 
 
@@ -448,4 +450,4 @@ _STORED_KINDS = (
 
 def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return algorithm -> built-in trainings, each with the kinds of files saved after it."""
-    return make_trainings_with_files(_AGENTS, _STORED_KINDS)
+    return make_trainings_with_files(_RECIPES, _STORED_KINDS)

@@ -167,7 +167,7 @@ _OFF_POLICY: _Readers = {
     "learning_starts": lambda model: model.learning_starts,
     "polyak_coefficient": lambda model: model.tau,
     "discount": lambda model: model.gamma,
-    "steps_per_collection": compat.read_steps_per_collection,
+    "steps_per_collection": compat.read_train_frequency,
     "updates_per_collection": lambda model: model.gradient_steps,
 }
 _DDPG: _Readers = {

@@ -24,7 +24,7 @@ class Capture:
 # -- environments -----------------------------------------------------------------------------
 
 
-class Changed(gyms.Wrapper):
+class ChangingWrapper(gyms.Wrapper):
     """A wrapper that changes the actions, observations, rewards or infos of its environment."""
 
     def transform_observation(self, observation: Any) -> Any:
@@ -52,7 +52,7 @@ class Changed(gyms.Wrapper):
         )
 
 
-class UnboundedActions(Changed):
+class UnboundedActions(ChangingWrapper):
     """An action space without bounds, around an environment that has bounds."""
 
     def __init__(self, env: Any) -> None:
@@ -64,7 +64,7 @@ class UnboundedActions(Changed):
         return super().step(np.clip(action, -2.0, 2.0))
 
 
-class MatrixActions(Changed):
+class MatrixActions(ChangingWrapper):
     """A wrapper whose actions are matrices of one row."""
 
     def __init__(self, env: Any) -> None:
@@ -74,7 +74,7 @@ class MatrixActions(Changed):
         self.action_space = gyms.spaces.Box(low, high, dtype=space.dtype.type)
 
 
-class MatrixBits(Changed):
+class MatrixBits(ChangingWrapper):
     """A wrapper whose binary observations are matrices of one row."""
 
     def __init__(self, env: Any) -> None:
@@ -89,7 +89,7 @@ class _OwnBox(gyms.spaces.Box):
     """A user's subclass of ``Box`` that changes nothing."""
 
 
-class OwnSpace(Changed):
+class OwnSpace(ChangingWrapper):
     """A wrapper whose observation space is of a class that the user has written."""
 
     def __init__(self, env: Any) -> None:
@@ -98,7 +98,7 @@ class OwnSpace(Changed):
         self.observation_space = _OwnBox(space.low, space.high, dtype=space.dtype.type)
 
 
-class FloatImages(Changed):
+class FloatImages(ChangingWrapper):
     """A dictionary whose image has numbers between 0 and 1, with the channels first."""
 
     def __init__(self, env: Any) -> None:
@@ -114,7 +114,7 @@ class FloatImages(Changed):
         return {**observation, "view": view}
 
 
-class LopsidedGoals(Changed):
+class LopsidedGoals(ChangingWrapper):
     """A wrapper whose reward is not symmetric in the achieved and the desired goal."""
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
@@ -129,7 +129,7 @@ class LopsidedGoals(Changed):
         return (observation, float(self.compute_reward(*goals, {})), *results)
 
 
-class Informations(Changed):
+class PlaceInInfo(ChangingWrapper):
     """A wrapper whose infos say where the system is; rewards are in single precision."""
 
     def make_extra_info(self, observation: Any) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Informations(Changed):
         return (observation, np.float32(reward), *results)
 
 
-class Successes(Informations):
+class SuccessInInfo(PlaceInInfo):
     """A wrapper whose infos say whether an episode was a success."""
 
     def make_extra_info(self, observation: Any) -> dict[str, Any]:
@@ -152,10 +152,10 @@ class Successes(Informations):
 
 def make_monitored_environment(env: Any) -> Any:
     """Return a user's environment in a monitor, which also records the info ``place``."""
-    return find_in_library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
+    return find_in_library("common.monitor", "Monitor")(PlaceInInfo(env), info_keywords=("place",))
 
 
-class Game(gyms.Env):
+class FakeAtari(gyms.Env):
     """A game with three buttons and three lives, as the library's Atari wrappers expect one.
 
     Args:
@@ -275,7 +275,7 @@ def make_recording_buffer_class(name: str) -> Any:
     return Own
 
 
-class Compiled(nn.Module):
+class CompiledModule(nn.Module):
     """A module within another, as ``torch.compile`` returns it; nothing is compiled here."""
 
     def __init__(self, module: Any) -> None:

@@ -11,7 +11,7 @@ import torch
 from sb3_contrib import CrossQ
 from sb3_contrib.common.torch_layers import BatchRenorm1d
 
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.drivers.twins import Driver
 from rlregress.measurements.twin_details import make_loop_settings
 from rlregress.probing import watched_updates
@@ -26,10 +26,10 @@ _Pass = tuple[np.ndarray, np.ndarray]
 
 
 def _make_agent(environment: Any = None, **arguments: Any) -> Any:
-    return constant_agents.make_off_policy_agent(
+    return probe_agents.make_small_off_policy_agent(
         CrossQ,
         environment or Scripted(),
-        learning_rate=constant_agents.FROZEN,
+        learning_rate=probe_agents.FROZEN,
         learning_starts=0,
         **arguments,
     )
@@ -103,8 +103,8 @@ def _measure_next_value_and_gradient_scale(inputs: Inputs) -> np.ndarray:
         *((number_of_critic, "before") for number_of_critic in critics),
         (agent.critic, "value"),
     ]:
-        constant_agents.make_critics_constant(critic, [inputs[number]] * len(critic.q_networks))
-    constant_agents.add_equal_transitions(agent, size, reward=float(inputs["reward"]))
+        probe_agents.make_critics_constant(critic, [inputs[number]] * len(critic.q_networks))
+    probe_agents.add_equal_transitions(agent, size, reward=float(inputs["reward"]))
     gradients: list[float] = []
 
     def note_gradient_at_step() -> None:
@@ -134,7 +134,7 @@ def _normalise_after_updates(layer: Any, numbers: np.ndarray, updates: int) -> n
         return layer(rows)[:, 0].double().numpy()
 
 
-def _measure_renormalisation(inputs: Inputs) -> np.ndarray:
+def _measure_renormalisation_limits_and_warmup(inputs: Inputs) -> np.ndarray:
     agent, far = _make_agent(), float(inputs["far"])
     agent.policy.set_training_mode(True)
     layer = _get_first_critic_norm_layer(agent)
@@ -222,13 +222,13 @@ def _measure_policy_and_temperature_delay(inputs: Inputs) -> np.ndarray:
 
 def _measure_adam_beta1(inputs: Inputs) -> np.ndarray:
     del inputs
-    optimizers = constant_agents.list_optimizers(_make_agent())
+    optimizers = probe_agents.list_optimizers(_make_agent())
     return np.array([optimizer.param_groups[0]["betas"][0] for optimizer in optimizers.values()])
 
 
 def _measure_networks(inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = constant_agents.make_agent(CrossQ, Scripted(), buffer_size=8)
+    agent = probe_agents.make_agent(CrossQ, Scripted(), buffer_size=8)
     networks = [agent.actor.latent_pi, agent.critic.q_networks[0]]
     widths = [
         layer.out_features for network in networks for layer in list_linear_layers(network)[:2]
@@ -241,7 +241,7 @@ def _measure_networks(inputs: Inputs) -> np.ndarray:
 PROBES: Mapping[str, Probe] = {
     "crossq.critic.batch": _measure_outputs_of_joint_batch,
     "crossq.target": _measure_next_value_and_gradient_scale,
-    "crossq.renormalisation": _measure_renormalisation,
+    "crossq.renormalisation": _measure_renormalisation_limits_and_warmup,
     "crossq.running_statistics": _measure_running_statistics,
     "crossq.acting": _measure_normalised_observation_when_acting,
     "crossq.policy.statistics": _measure_statistics_used_in_policy_loss,

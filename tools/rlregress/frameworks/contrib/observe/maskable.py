@@ -13,7 +13,7 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 
 from rlregress.frameworks.contrib.observe.helpers.masked import Masked
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import make_output_constant
@@ -24,7 +24,7 @@ _NONE = 1e-4
 
 
 def _make_agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
-    agent = constant_agents.make_agent(
+    agent = probe_agents.make_agent(
         MaskablePPO, Masked(allowed), n_steps=_ROWS, batch_size=_ROWS, n_epochs=1
     )
     make_output_constant(agent.policy.action_net, logits)

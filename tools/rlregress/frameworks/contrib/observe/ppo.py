@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import KINDS
+from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import PROBED_ALGORITHMS
 from rlregress.frameworks.sb3.observe import ppo, ppo_loop, ppo_networks, rollout, traps
 from rlregress.frameworks.sb3.observe.helpers import on_policy
 from rlregress.probing.interface import Probe
@@ -15,12 +15,12 @@ _CLIPPED = ("MaskablePPO", "RecurrentPPO")
 _GAUSSIAN = ("RecurrentPPO", "TRPO")
 _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
-_BY_CLASS = on_policy.make_probes_taking_learner(ppo, ppo_loop, ppo_networks, rollout, traps)
+_UNBOUND = on_policy.unbind_ppo_from_probes(ppo, ppo_loop, ppo_networks, rollout, traps)
 
 
-def make_probe_of_class(detail: str, name: str) -> Probe:
+def make_probe_of_class(detail: str, class_name: str) -> Probe:
     """Return the probe of a detail for the class of this name."""
-    return partial(_BY_CLASS[detail], KINDS[name])
+    return partial(_UNBOUND[detail], PROBED_ALGORITHMS[class_name])
 
 
 #: detail -> the classes that it is checked on, each of which is a scope

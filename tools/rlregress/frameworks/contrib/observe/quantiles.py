@@ -13,7 +13,7 @@ from sb3_contrib import QRDQN, TQC
 from rlregress.frameworks.contrib.observe.drivers import quantile_targets
 from rlregress.frameworks.contrib.observe.drivers.dqn import Driver as QuantileNetwork
 from rlregress.frameworks.contrib.observe.drivers.quantiles import Driver as Critics
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.measurements import quantiles
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
@@ -24,7 +24,7 @@ _ROWS = 8
 
 
 def _make_qrdqn_agent(**arguments: Any) -> Any:
-    return constant_agents.make_agent(QRDQN, Scripted(discrete=2), buffer_size=8, **arguments)
+    return probe_agents.make_agent(QRDQN, Scripted(discrete=2), buffer_size=8, **arguments)
 
 
 def _count_default_quantiles(inputs: Inputs) -> np.ndarray:
@@ -41,7 +41,7 @@ def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
 
 def _measure_default_quantile_counts(inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = constant_agents.make_agent(TQC, Scripted(), buffer_size=8)
+    agent = probe_agents.make_agent(TQC, Scripted(), buffer_size=8)
     values = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
     return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net], dtype=np.float64)
 
@@ -49,10 +49,10 @@ def _measure_default_quantile_counts(inputs: Inputs) -> np.ndarray:
 def _make_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
     """Return a TQC agent whose networks and target networks output the quantiles of the inputs."""
     networks, count = inputs["quantiles"].shape
-    agent = constant_agents.make_off_policy_agent(
+    agent = probe_agents.make_small_off_policy_agent(
         TQC,
         Scripted(),
-        learning_rate=constant_agents.FROZEN,
+        learning_rate=probe_agents.FROZEN,
         ent_coef=0.0,
         top_quantiles_to_drop_per_net=int(inputs["dropped"]),
         policy_kwargs={"n_quantiles": count, "n_critics": networks},
@@ -61,12 +61,12 @@ def _make_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
     for critic in (agent.critic, agent.critic_target):
         for network, numbers in zip(critic.q_networks, inputs["quantiles"], strict=False):
             make_output_constant(network, numbers)
-    constant_agents.fix_log_prob_of_actor(agent.actor, 0.0)
-    constant_agents.add_equal_transitions(agent, _ROWS, reward=0.0)
+    probe_agents.fix_log_prob_of_actor(agent.actor, 0.0)
+    probe_agents.add_equal_transitions(agent, _ROWS, reward=0.0)
     return agent
 
 
-def _measure_dropped_quantiles(inputs: Inputs) -> np.ndarray:
+def _measure_target_quantiles(inputs: Inputs) -> np.ndarray:
     discount = float(inputs["discount"])
     agent = _make_agent_with_quantiles(inputs, gamma=discount)
     targets: list[np.ndarray] = []
@@ -82,7 +82,7 @@ def _measure_dropped_quantiles(inputs: Inputs) -> np.ndarray:
 def _measure_actor_loss(inputs: Inputs) -> np.ndarray:
     agent = _make_agent_with_quantiles(inputs)
     update = partial(agent.train, gradient_steps=1, batch_size=_ROWS)
-    losses = watched_updates.run_and_record_losses(update, constant_agents.list_optimizers(agent))
+    losses = watched_updates.run_and_record_losses(update, probe_agents.list_optimizers(agent))
     return np.array([watched_updates.require_one_number(losses["actor"])])
 
 
@@ -98,7 +98,7 @@ PROBES: Mapping[str, Probe] = {
     "tqc.critic_loss.fractions": partial(quantiles.measure_loss_shares_of_quantiles, Critics),
     "tqc.critic_loss.reduction": partial(quantiles.measure_loss_reduction, Critics),
     "tqc.critic_loss.networks": partial(quantiles.measure_loss_of_several_networks, Critics),
-    "tqc.target.dropped": _measure_dropped_quantiles,
+    "tqc.target.dropped": _measure_target_quantiles,
     "tqc.actor_loss.quantiles": _measure_actor_loss,
     "tqc.quantiles.default": _measure_default_quantile_counts,
 }

@@ -10,16 +10,16 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import KINDS
+from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import PROBED_ALGORITHMS
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
-_KIND = KINDS["RecurrentPPO"]
+_RECURRENT_PPO = PROBED_ALGORITHMS["RecurrentPPO"]
 #: a size in which no shape takes the place of another
 _LAYERS: Mapping[str, Any] = {"lstm_hidden_size": 16, "n_lstm_layers": 2}
 #: ratios and actions that differ by less are the same
@@ -59,7 +59,7 @@ def _train_and_record(
         agents.append(agent)
         _make_outputs_depend_on_memory(agent)
         if settings.constant:
-            _KIND.set_value_to_number(agent, 0.0)
+            _RECURRENT_PPO.set_value_to_number(agent, 0.0)
 
         def note_means(layer: Any, _: Any, outputs: torch.Tensor) -> None:
             # updates repeat what was collected
@@ -84,17 +84,17 @@ def _train_and_record(
 
     discount = {} if settings.discount is None else {"gamma": settings.discount}
     training = ppo_trainings.train_and_record(
-        _KIND,
+        _RECURRENT_PPO,
         gyms.vectorise_environments(*(environments if wrap is None else map(wrap, environments))),
         settings.rollouts * settings.steps_of_all_environments,
         n_steps=settings.steps,
         batch_size=settings.steps_of_all_environments // settings.minibatches,
         n_epochs=settings.epochs,
         normalize_advantage=settings.advantage is None,
-        learning_rate=constant_agents.FROZEN,
+        learning_rate=probe_agents.FROZEN,
         policy_kwargs=dict(_LAYERS),
-        prepare=prepare_agent,
-        change=change_buffer,
+        prepare_agent=prepare_agent,
+        change_buffer=change_buffer,
         **settings.name_loss_weights("vf_coef", "ent_coef"),
         **discount,
         **arguments,
@@ -128,7 +128,7 @@ def _measure_padding_in_divergence(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_use_of_memory_in_predict(inputs: Inputs) -> np.ndarray:
-    agent = _KIND.make_agent(Scripted(), n_steps=8, batch_size=8)
+    agent = _RECURRENT_PPO.make_agent(Scripted(), n_steps=8, batch_size=8)
     _make_outputs_depend_on_memory(agent)
     observation = np.full(1, 0.5, dtype=np.float32)
 
@@ -146,7 +146,7 @@ def _measure_use_of_memory_in_predict(inputs: Inputs) -> np.ndarray:
     ]
     episode = int(inputs["episode"])
     environment = Scripted(terminated=make_script_of_end_after(episode))
-    constant_agents.evaluate_agent(agent, environment, episodes=2)
+    probe_agents.evaluate_agent(agent, environment, episodes=2)
     evaluated = [environment.received[step] for step in (1, episode)]
     differ = [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
     return np.array(differ, dtype=np.float64)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from sb3_contrib import TRPO
 
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.measurements import trpo
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
@@ -17,7 +17,7 @@ from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
-def _run_update(
+def _run_update_and_read_policy(
     actions: Sequence[float],
     advantages: Sequence[float],
     bound: float | None = None,
@@ -25,7 +25,7 @@ def _run_update(
 ) -> tuple[float, float]:
     """Update a policy of mean 0 and deviation 1; return its new mean and log deviation."""
     count, settings = len(actions), {"target_kl": bound, "cg_damping": damping}
-    agent = constant_agents.make_agent(
+    agent = probe_agents.make_agent(
         TRPO,
         # observations of 0: of the layer of the mean the bias alone counts
         Scripted(observations=0.0, next_observations=0.0),
@@ -54,7 +54,7 @@ def _run_update(
 
 def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
-    agent = constant_agents.make_agent(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
+    agent = probe_agents.make_agent(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
     steps: list[None] = []
     with watched_updates.call_before_steps(agent.policy.optimizer, lambda: steps.append(None)):
         agent.learn(2 * size)
@@ -62,6 +62,9 @@ def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measure, _run_update) for id, measure in trpo.MEASUREMENTS.items()},
+    **{
+        id: partial(measure, _run_update_and_read_policy)
+        for id, measure in trpo.MEASUREMENTS.items()
+    },
     "trpo.critic_updates": _measure_critic_updates,
 }

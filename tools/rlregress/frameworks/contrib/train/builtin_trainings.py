@@ -15,7 +15,7 @@ from sb3_contrib.common.maskable import callbacks, evaluation
 from sb3_contrib.common.vec_env import AsyncEval
 from sb3_contrib.common.wrappers import ActionMasker, TimeFeatureWrapper
 
-from rlregress.frameworks.contrib.load import find_class_of_algorithm
+from rlregress.frameworks.contrib.load import find_algorithm_class
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.train import utility_calls
 from rlregress.frameworks.sb3.train.builtin_trainings import (
@@ -50,7 +50,7 @@ _SMALL = {"net_arch": [16, 16]}
 _SHORT = {"steps": 100, "buffer_size": 40}
 
 
-class _Choices(gyms.Wrapper):
+class _MaskedChoices(gyms.Wrapper):
     """An environment that forbids one option of each choice, or none, changing each step."""
 
     def __init__(self, env: Any) -> None:
@@ -61,7 +61,7 @@ class _Choices(gyms.Wrapper):
         self._steps += 1
         return self.env.step(action)
 
-    def allowed(self) -> np.ndarray:
+    def compute_action_mask(self) -> np.ndarray:
         """Return the action mask, bool [options], with the options of all choices in a row."""
         space = self.action_space
         if isinstance(space, gyms.spaces.Discrete):
@@ -90,14 +90,11 @@ def _evaluate_with_and_without_masks(session: Session) -> None:
         capture_numbers([list(map(float, numbers)) for numbers in returned])
 
 
-def _capture_parameters_of_quantile_network(session: Session) -> Mapping[str, Any]:
-    """Make a quantile network of the default widths as a user does, and capture its parameters."""
-    own_network = session.model.policy.quantile_net
-    network = type(own_network)(
-        own_network.observation_space,
-        own_network.action_space,
-        own_network.features_extractor,
-        own_network.features_dim,
+def _capture_new_quantile_network(session: Session) -> Mapping[str, Any]:
+    """Capture the parameters of a default quantile network; return no arguments of ``learn``."""
+    own = session.model.policy.quantile_net
+    network = type(own)(
+        own.observation_space, own.action_space, own.features_extractor, own.features_dim
     )
     capture_numbers([tensor.detach().numpy() for tensor in network.parameters()])
     return {}
@@ -122,7 +119,7 @@ def _act_with_actor(session: Session) -> None:
         act_in_bare_environment(session.trained.policy.actor, session.environments)
 
 
-def _act_with_loaded_agent(session: Session) -> None:
+def _act_with_reloaded_agent(session: Session) -> None:
     """Save and load the agent, and act with it without learning again."""
     session.trained.save(session.get_path("alone.zip"))
     loaded = type(session.trained).load(session.get_path("alone.zip"), device="cpu")
@@ -131,7 +128,7 @@ def _act_with_loaded_agent(session: Session) -> None:
 
 def _make_training(
     title: str,
-    common: Callable[[], dict[str, Any]],
+    make_common_arguments: Callable[[], dict[str, Any]],
     settings: Mapping[str, Any],
     networks: Mapping[str, Any] = _SMALL,
     extractor: Any = None,
@@ -150,7 +147,7 @@ def _make_training(
 
     Args:
         title: of the algorithm's class.
-        common: makes arguments of the class, some of which ``settings`` may replace.
+        make_common_arguments: makes arguments of the class, some of which ``settings`` may replace.
         settings: further arguments of the class, and ``steps`` if the training has another length.
         networks: arguments of the policy.
         extractor: makes the class of a features extractor, as a user writes one.
@@ -164,7 +161,7 @@ def _make_training(
     """
 
     def run_training(make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
-        arguments = {**common(), **settings}
+        arguments = {**make_common_arguments(), **settings}
         steps = arguments.pop("steps", STEPS)
         features = {} if extractor is None else {"features_extractor_class": extractor()}
         both = Environments(
@@ -182,10 +179,10 @@ def _make_training(
             *([partial(act_with_reloaded_policy, trusted=True)] if loads_policy else []),
             *further_steps,
             _act_with_actor,
-            _act_with_loaded_agent,
+            _act_with_reloaded_agent,
         ]
         return Training(
-            partial(find_class_of_algorithm, title),
+            partial(find_algorithm_class, title),
             both,
             arguments,
             {**networks, **features},
@@ -212,7 +209,9 @@ _masked = partial(
     _make_training,
     "MaskablePPO",
     make_ppo_arguments,
-    own=lambda environment: ActionMasker(_Choices(environment), _Choices.allowed),
+    own=lambda environment: ActionMasker(
+        _MaskedChoices(environment), _MaskedChoices.compute_action_mask
+    ),
     further_steps=[_evaluate_with_and_without_masks],
 )
 _recurrent = partial(_make_training, "RecurrentPPO", make_ppo_arguments)
@@ -229,7 +228,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "qrdqn": _qrdqn(
         {**_SHORT, "exploration_final_eps": 0.5},
         {},
-        learning=_capture_parameters_of_quantile_network,
+        learning=_capture_new_quantile_network,
     ),
     "qrdqn_images": _qrdqn(_SHORT, {}, observations="image"),
     "qrdqn_dictionary": _qrdqn(_SHORT, {}, observations="dict"),

@@ -46,7 +46,8 @@ def _make_transition(space: str, number: int) -> tuple[Any, ...]:
     return (*observations, action, np.array([number + 1.0, -0.5 * number]), done_, infos)
 
 
-def _state(buffer: Any) -> Any:
+def _state(buffer: Any) -> list[int]:
+    # its name labels what is recorded
     return [buffer.size(), int(buffer.full), int(buffer.pos)]
 
 
@@ -109,9 +110,9 @@ def _add_rollout_step(space: str, number: int, buffer: Any) -> None:
     buffer.add(observation, action, reward, done_, values, torch.tensor([-0.5, -1.5]) - number)
 
 
-def _get_batches(size: Any, buffer: Any) -> Any:
+def _get_batches(batch_size: Any, buffer: Any) -> Any:
     np.random.seed(7)
-    return [[part for part in batch if part is not None] for batch in buffer.get(size)]
+    return [[part for part in batch if part is not None] for batch in buffer.get(batch_size)]
 
 
 def _fill_and_read_rollouts(buffer: Any, space: str) -> Any:
@@ -151,7 +152,7 @@ def _make_rollout_buffer_subject(name: str, *kinds: str) -> Subject:
 
 
 def list_subjects() -> dict[str, list[Subject]]:
-    """Return all buffers."""
+    """Return the calls to generate for buffers, by part."""
     return {
         "buffers": [
             _make_replay_buffer_subject("ReplayBuffer", "box", "choices"),

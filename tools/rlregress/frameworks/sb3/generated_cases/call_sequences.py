@@ -21,13 +21,13 @@ Step = str | tuple[Any, ...] | Callable[[Any], Any]
 Arguments = Callable[[], dict[str, Any]]
 
 
-class Named(dict[str, Any]):
-    """Keyword arguments of a call, listed after its positional ones."""
+class Keywords(dict[str, Any]):
+    """Keyword arguments of a call, the last item after its positional arguments."""
 
 
-def call_with_named_arguments(function: Any, arguments: tuple[Any, ...]) -> Any:
-    """Call a function with these arguments; a ``Named`` at their end holds its keywords."""
-    named = arguments[-1] if arguments and isinstance(arguments[-1], Named) else {}
+def call_with_trailing_keywords(function: Any, arguments: tuple[Any, ...]) -> Any:
+    """Call a function with positional arguments, the last of which may be its ``Keywords``."""
+    named = arguments[-1] if arguments and isinstance(arguments[-1], Keywords) else {}
     return function(*arguments[: len(arguments) - bool(named)], **named)
 
 
@@ -55,11 +55,11 @@ def _do_step(target: Any, step: Step) -> Any:
     # a wrapper looks for what its class lacks inside of what it wraps, and the library refuses it
     if not hasattr(target if inspect.isclass(target) else type(target), step[0]):
         raise Unsupported(f"{target!r} has no method {step[0]}")
-    return call_with_named_arguments(getattr(target, step[0]), step[1:])
+    return call_with_trailing_keywords(getattr(target, step[0]), step[1:])
 
 
 def make_function_subject(
-    name: str, inputs: Mapping[str, Any], call: Call = call_with_named_arguments, **options: Any
+    name: str, inputs: Mapping[str, Any], call: Call = call_with_trailing_keywords, **options: Any
 ) -> Subject:
     """Return the generated cases of a function: it is called with each option and each input.
 

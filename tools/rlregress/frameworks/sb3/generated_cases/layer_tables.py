@@ -10,7 +10,7 @@ from torch import nn
 
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import (
-    Named,
+    Keywords,
     make_class_subject,
     make_function_subject,
     record_steps,
@@ -81,7 +81,7 @@ def _make_distribution_subject(name: str) -> Subject:
     parameters, other_parameters, best = (
         _make_distribution_parameters(name, 0.0),
         _make_distribution_parameters(name, 0.5),
-        Named(deterministic=True),
+        Keywords(deterministic=True),
     )
     return make_class_subject(f"common.distributions:{name}Distribution",
     {"": lambda: {word: size}},
@@ -93,7 +93,7 @@ def _make_distribution_subject(name: str) -> Subject:
                 ("actions_from_params", *parameters),
                 ("actions_from_params", *other_parameters, best),
                 ("proba_distribution_net", 4),
-                ("proba_distribution_net", 4, Named(log_std_init=-0.3)))  # fmt: skip
+                ("proba_distribution_net", 4, Keywords(log_std_init=-0.3)))  # fmt: skip
 
 
 def _record_state_dependent_exploration(distribution: Any, count: int) -> Any:
@@ -104,13 +104,13 @@ def _record_state_dependent_exploration(distribution: Any, count: int) -> Any:
     arguments = latent[:, :2].clone(), log_std, latent
     return record_steps(distribution, "exploration_mat", "exploration_matrices",
                 ("log_prob_from_params", *arguments),
-                ("actions_from_params", *arguments, Named(deterministic=True)), ("entropy",),
+                ("actions_from_params", *arguments, Keywords(deterministic=True)), ("entropy",),
                 *(("get_std", by) for by in (log_std, log_std + 1.0, 0.0 * log_std)))  # fmt: skip
 
 
-def _record_distribution(choose: Any, arguments: Any) -> Any:
-    """Return class, size and layer of the distribution that the library chooses for a space."""
-    distribution = choose(*arguments)
+def _make_and_describe_distribution(make_distribution: Any, arguments: Any) -> Any:
+    """Return class name, size and layer of the distribution that the library makes for a space."""
+    distribution = make_distribution(*arguments)
     net = distribution.proba_distribution_net(4)
     layer = net[0] if isinstance(net, tuple) else net
     size = getattr(distribution, "action_dim", getattr(distribution, "action_dims", 0))
@@ -123,7 +123,7 @@ def _record_distribution(choose: Any, arguments: Any) -> Any:
 
 
 def list_subjects() -> dict[str, list[Subject]]:
-    """Return layers and distributions."""
+    """Return the calls to generate for layers and for distributions, by part."""
     layers, own, space_table = (
         partial("common.torch_layers:{}".format),
         gyms.spaces,
@@ -166,7 +166,8 @@ def list_subjects() -> dict[str, list[Subject]]:
                      {"one": (torch.ones(3),), "rows": (torch.ones(2, 3),)}),
             make_function_subject("common.distributions:kl_divergence", _make_distribution_pairs()),
             make_function_subject("common.distributions:make_proba_distribution",
-                     {name: (space,) for name, space in actions.items()}, _record_distribution,
+                     {name: (space,) for name, space in actions.items()},
+                     _make_and_describe_distribution,
                      together=[{"use_sde": True, "dist_kwargs": {"full_std": False}}]),
         ],
     }  # fmt: skip

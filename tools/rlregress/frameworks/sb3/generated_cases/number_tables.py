@@ -25,9 +25,9 @@ from rlregress.probing.option_variants import Subject
 _WIDE = 0.3 * np.ones(2)
 
 
-def _sample_schedule(rate: Any, arguments: Any) -> Any:
+def _sample_schedule(make_schedule: Any, arguments: Any) -> Any:
     """Return the values of a schedule at five moments, from the first to the last of a training."""
-    schedule = rate(*arguments)
+    schedule = make_schedule(*arguments)
     return [schedule(progress) for progress in (1.0, 0.8, 0.5, 0.2, 0.0)]
 
 
@@ -46,13 +46,13 @@ def _make_rates(*schedules: str) -> dict[str, Any]:
     return {**{label: (rate,) for label, rate in rates.items()}, **makers}
 
 
-def _draw_after_seed(seed: Any, arguments: Any) -> Any:
+def _draw_after_seed(set_seed: Any, arguments: Any) -> Any:
     """Return the flags of cuDNN, and the first draw of every generator after seeding."""
     cudnn = torch.backends.cudnn
     before = cudnn.deterministic, cudnn.benchmark
     cudnn.deterministic, cudnn.benchmark = False, True
     try:
-        seed(*arguments)
+        set_seed(*arguments)
         flags = [int(cudnn.deterministic), int(cudnn.benchmark)]
         return [*flags, random.random(), np.random.rand(), torch.rand(2)]
     finally:
@@ -64,11 +64,11 @@ def _make_noise(name: str, **options: Any) -> Any:
     return kind(np.zeros(2), _WIDE, **options)
 
 
-def _replace_noises(noise: Any, noises: Any) -> Any:
+def _replace_noises_and_draw(vectorised: Any, noises: Any) -> Any:
     # they have moved, and begin anew
     results = [draw() for draw in noises]
-    noise.noises = noises
-    return [*results, noise()]
+    vectorised.noises = noises
+    return [*results, vectorised()]
 
 
 def _list_noise_subjects() -> list[Subject]:
@@ -97,10 +97,10 @@ def _list_noise_subjects() -> list[Subject]:
              {**kits, **wrong, "no noise": make_vectorised(None, 2),
               "array": make_vectorised(_WIDE, 2)},
              *draws, ("reset", [1]), ("__call__",), "n_envs", lambda noise: len(noise.noises),
-             lambda noise: _replace_noises(noise,
+             lambda noise: _replace_noises_and_draw(noise,
              [walk(initial_noise=np.zeros(2) + k) for k in range(3)]),
-             lambda noise: _replace_noises(noise, [noise.base_noise] * 2),
-             lambda noise: _replace_noises(noise, [normal()] * 3)),
+             lambda noise: _replace_noises_and_draw(noise, [noise.base_noise] * 2),
+             lambda noise: _replace_noises_and_draw(noise, [normal()] * 3)),
     ]  # fmt: skip
 
 
@@ -123,13 +123,13 @@ def _make_statistics_subject() -> Subject:
                 combined)  # fmt: skip
 
 
-def _open_and_list_files(call: Any, arguments: Any) -> Any:
-    """Open a file in a new folder by ``call``; return any error and the folder's files."""
+def _open_and_list_files(open_path: Any, arguments: Any) -> Any:
+    """Open and close a file in a new folder; return any error and the folder's files."""
     with tempfile.TemporaryDirectory() as folder:
         os.makedirs(os.path.join(folder, "taken"))
         path, *further = arguments
         where = os.path.join(folder, path) if isinstance(path, str) else path
-        return record_steps(call, lambda opens: opens(where, *further).close(),
+        return record_steps(open_path, lambda opens: opens(where, *further).close(),
                     lambda _: sorted(os.listdir(folder)))  # fmt: skip
 
 
@@ -152,14 +152,14 @@ def _list_file_subjects() -> list[Subject]:
         file.close()
         return (file, "r")
 
-    def read_back_json(back: Any, arguments: Any) -> Any:
-        restored = back(find_in_library("common.save_util", "data_to_json")(content), *arguments)
+    def read_back_json(decode: Any, arguments: Any) -> Any:
+        restored = decode(find_in_library("common.save_util", "data_to_json")(content), *arguments)
         return [sorted(restored), *(restored[name] for name in ("number", "list", "array"))]
 
-    def set_and_get_nested_attribute(write: Any, _: Any) -> Any:
+    def set_and_get_nested_attribute(set_nested: Any, _: Any) -> Any:
         look = find_in_library("common.save_util", "recursive_getattr")
-        policy = user_code.Compiled(user_code.Compiled(nn.Linear(1, 1)))
-        write(policy, "_orig_mod._orig_mod.mark", 3)
+        policy = user_code.CompiledModule(user_code.CompiledModule(nn.Linear(1, 1)))
+        set_nested(policy, "_orig_mod._orig_mod.mark", 3)
         return record_steps(lambda *arguments: look(policy, *arguments),
                     ("__call__", "_orig_mod._orig_mod.mark"), ("__call__", "none", 4),
                     ("__call__", "_orig_mod.none.none"))  # fmt: skip
@@ -183,7 +183,7 @@ def _list_file_subjects() -> list[Subject]:
 
 
 def list_subjects() -> dict[str, list[Subject]]:
-    """Return functions of numbers, noise, statistics and files."""
+    """Return the calls to generate for rates, seeds, noise, statistics and files, by part."""
     utils, numbers = partial("common.utils:{}".format), np.array([1.0, 2.0, 4.0])
     wrong = {"": numbers - 0.5, "turned": numbers[::-1], "shapes": numbers[None]}
     explained = {label: (arguments, numbers) for label, arguments in wrong.items()}

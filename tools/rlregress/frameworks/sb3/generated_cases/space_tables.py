@@ -95,7 +95,7 @@ def _make_images_in_both_orders() -> dict[str, Any]:
 
 
 def list_subjects() -> dict[str, list[Subject]]:
-    """Return the functions of the library on spaces and observations."""
+    """Return the calls to generate for functions of spaces and observations, by part."""
     prepared = partial("common.preprocessing:{}".format)
     images = {name: (space,) for name, space in _make_image_spaces().items()}
     both = {"check_channels": True, "normalized_image": True}

@@ -13,7 +13,7 @@ from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers.normalised_environments import (
     make_normalised_environments,
     walk_through_environment,
@@ -32,7 +32,7 @@ from rlregress.probing.scripted import Scripted
 
 def _measure_discount_of_returns(inputs: Inputs) -> np.ndarray:
     environment = make_normalised_environments({"rewards": inputs["rewards"]})
-    agent = constant_agents.make_agent(PPO, environment, gamma=inputs["discount"])
+    agent = probe_agents.make_agent(PPO, environment, gamma=inputs["discount"])
     return walk_through_environment(agent.get_env(), len(inputs["rewards"])).rewards[1:, 0]
 
 
@@ -43,7 +43,7 @@ def _measure_episode_return(inputs: Inputs) -> np.ndarray:
     environments = gyms.make_vec_env(
         lambda: Scripted(rewards=inputs["rewards"], terminated=terminated), 1
     )
-    agent = constant_agents.make_agent(
+    agent = probe_agents.make_agent(
         PPO, VecNormalize(environments), n_steps=length, batch_size=length, n_epochs=1
     )
     agent.learn(length)
@@ -51,17 +51,17 @@ def _measure_episode_return(inputs: Inputs) -> np.ndarray:
 
 
 def _walk_through_environment_of_agent(
-    algorithm: Any, scripts: Sequence[Script], **options: Any
+    algorithm_class: Any, scripts: Sequence[Script], **options: Any
 ) -> Walked:
     """Step the environment into which an agent has wrapped the user's; return what it returns."""
     (script,) = scripts
     environment = gyms.convert_environment(Scripted(**script))
-    agent = algorithm("MlpPolicy", environment, device="cpu", **options)
+    agent = algorithm_class("MlpPolicy", environment, device="cpu", **options)
     return walk_through_environment(agent.get_env(), count_steps_of_script(script))
 
 
 def _make_agent_with_fed_normaliser(inputs: Inputs) -> Any:
-    agent = constant_agents.make_agent(
+    agent = probe_agents.make_agent(
         PPO, make_normalised_environments(make_script_of_observations(inputs["training"]))
     )
     walk_through_environment(agent.get_env(), len(inputs["training"]) - 1)

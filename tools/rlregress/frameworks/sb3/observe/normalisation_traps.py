@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from stable_baselines3 import SAC
 
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers.normalised_environments import (
     make_normalised_environments,
     walk_through_normalised,
@@ -24,7 +24,7 @@ def _make_agent_with_stored_steps(inputs: Inputs, **script: Any) -> Any:
     environment = make_normalised_environments(
         make_script_of_observations(inputs["observations"], **script)
     )
-    agent = constant_agents.make_off_policy_agent(SAC, environment, learning_starts=1000)
+    agent = probe_agents.make_small_off_policy_agent(SAC, environment, learning_starts=1000)
     agent.learn(steps)
     return agent
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 from stable_baselines3 import SAC
 
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.scripted import make_env_truncated_then_terminated
 
 
 def _measure_next_observation(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy_agent(
+    agent = probe_agents.make_small_off_policy_agent(
         SAC, make_env_truncated_then_terminated(), gradient_steps=0
     )
     agent.learn(int(inputs["steps"]))

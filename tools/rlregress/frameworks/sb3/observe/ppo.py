@@ -9,9 +9,9 @@ import numpy as np
 
 from rlregress.frameworks.sb3.observe.helpers import ppo_updates
 from rlregress.frameworks.sb3.observe.helpers.on_policy import (
-    OF_PPO,
-    OnPolicy,
-    make_probe_taking_learner,
+    PROBED_PPO,
+    ProbedPPO,
+    make_algorithm_probe,
 )
 from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
@@ -21,7 +21,7 @@ from rlregress.probing.layers import read_log_epsilon
 from rlregress.probing.recorded_update import record_losses_and_steps
 
 
-def _run_update(learner: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
+def _run_update(algorithm: ProbedPPO, settings: ppo.Settings) -> ppo.Effects:
     """Run PPO's update with these settings; return its loss and derivatives."""
     options = settings.map_to_framework_names(
         clip_range="clip_range", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
@@ -30,8 +30,8 @@ def _run_update(learner: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
         options["clip_range_vf"] = settings.value_clip or None
     if not settings.gradients_clipped:
         options["max_grad_norm"] = ppo_updates.NO_CLIP
-    agent = ppo_updates.make_agent_of_one_rollout(
-        learner, settings.count, normalize_advantage=False, **options
+    agent = ppo_updates.make_one_rollout_agent(
+        algorithm, settings.count, normalize_advantage=False, **options
     )
     policy = agent.policy
     # a policy over discrete actions has no deviation
@@ -39,7 +39,7 @@ def _run_update(learner: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     if deviation is not None:
         fill_parameters([deviation], settings.log_deviation)
     ppo_updates.fill_rollout_buffer(
-        learner,
+        algorithm,
         agent,
         advantages=settings.advantages,
         returns=settings.returns,
@@ -59,9 +59,9 @@ def _run_update(learner: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     )
 
 
-def _measure_normalisation(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = ppo_updates.make_agent_of_one_rollout(
-        learner,
+def _measure_normalisation(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    agent = ppo_updates.make_one_rollout_agent(
+        algorithm,
         len(inputs["advantages"]),
         batch_size=int(inputs["minibatch_size"]),
         clip_range=0.2,
@@ -69,14 +69,14 @@ def _measure_normalisation(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
         ent_coef=0.0,
     )
     losses = ppo_updates.list_total_losses(
-        learner, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
+        algorithm, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
     return np.array([np.mean(losses)])
 
 
-def _measure_normalisation_epsilon(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = ppo_updates.make_agent_of_one_rollout(
-        learner,
+def _measure_normalisation_epsilon(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    agent = ppo_updates.make_one_rollout_agent(
+        algorithm,
         len(inputs["advantages"]),
         clip_range=0.2,
         normalize_advantage=True,
@@ -84,22 +84,22 @@ def _measure_normalisation_epsilon(learner: OnPolicy, inputs: Inputs) -> np.ndar
         ent_coef=0.0,
     )
     losses = ppo_updates.list_total_losses(
-        learner, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
+        algorithm, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
     return np.array([watched_updates.require_one_number(losses)])
 
 
-def _measure_adam_epsilon(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    policy = ppo_updates.make_agent_of_one_rollout(learner, 8).policy
+def _measure_adam_epsilon(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    policy = ppo_updates.make_one_rollout_agent(algorithm, 8).policy
     return np.array([read_log_epsilon(policy.optimizer, policy.parameters())])
 
 
 PROBES: Mapping[str, Probe] = {
     **{
-        id: partial(make_probe_taking_learner(measure, _run_update), OF_PPO)
+        id: partial(make_algorithm_probe(measure, _run_update), PROBED_PPO)
         for id, measure in ppo.MEASUREMENTS.items()
     },
-    "ppo.advantage_normalisation": partial(_measure_normalisation, OF_PPO),
-    "ppo.advantage_normalisation.epsilon": partial(_measure_normalisation_epsilon, OF_PPO),
-    "ppo.adam.epsilon": partial(_measure_adam_epsilon, OF_PPO),
+    "ppo.advantage_normalisation": partial(_measure_normalisation, PROBED_PPO),
+    "ppo.advantage_normalisation.epsilon": partial(_measure_normalisation_epsilon, PROBED_PPO),
+    "ppo.adam.epsilon": partial(_measure_adam_epsilon, PROBED_PPO),
 }

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings, ppo_updates
 from rlregress.frameworks.sb3.observe.helpers.on_policy import (
-    OF_PPO,
-    OnPolicy,
-    make_probe_taking_learner,
+    PROBED_PPO,
+    ProbedPPO,
+    make_algorithm_probe,
 )
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs, Probe
@@ -31,11 +31,13 @@ _SCHEDULED = {
 }
 
 
-def _train_with_settings(learner: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
+def _train_with_settings(
+    algorithm: ProbedPPO, settings: loop.Settings
+) -> ppo_trainings.AgentTraining:
     """Train with ``learn`` and these settings, and return the record."""
     environments = [
         make_counting_environment(
-            settings.total, learner.make_environment, **settings.make_environment_script()
+            settings.total, algorithm.make_environment, **settings.make_environment_script()
         )
         for _ in range(settings.environments)
     ]
@@ -55,7 +57,7 @@ def _train_with_settings(learner: OnPolicy, settings: loop.Settings) -> ppo_trai
 
     def prepare_agent(agent: Any) -> None:
         if settings.monte_carlo:
-            learner.set_value_to_number(agent, 0.0)
+            algorithm.set_value_to_number(agent, 0.0)
 
     rollouts = itertools.count()
 
@@ -65,14 +67,14 @@ def _train_with_settings(learner: OnPolicy, settings: loop.Settings) -> ppo_trai
             buffer.advantages[:] = settings.advantage
 
     training = ppo_trainings.train_and_record(
-        learner,
+        algorithm,
         gyms.vectorise_environments(*environments),
         settings.total,
         n_steps=settings.steps,
         batch_size=settings.minibatch_size,
         n_epochs=settings.epochs,
-        prepare=prepare_agent,
-        change=change_buffer,
+        prepare_agent=prepare_agent,
+        change_buffer=change_buffer,
         **options,
     )
     training.environments = environments
@@ -88,8 +90,8 @@ def _set_ratios_of_buffer(buffer: Any, ratios: Any) -> None:
     buffer.log_probs -= np.log(np.atleast_1d(ratios))[:, None].astype(np.float32)
 
 
-def _measure_entropy_coefficients(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    train = partial(_train_with_settings, learner)
+def _measure_entropy_coefficients(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    train = partial(_train_with_settings, algorithm)
     try:
         return loop.measure_entropy_coefficients(train, inputs)
     except TypeError:
@@ -97,10 +99,10 @@ def _measure_entropy_coefficients(learner: OnPolicy, inputs: Inputs) -> np.ndarr
         return loop.measure_entropy_coefficients(lambda s: train(replace(s, falling=None)), inputs)
 
 
-def _measure_adam_epsilon_with_optimizer_kwargs(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_adam_epsilon_with_optimizer_kwargs(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = learner.make_agent(
-        learner.make_environment(),
+    agent = algorithm.make_agent(
+        algorithm.make_environment(),
         n_steps=8,
         batch_size=8,
         policy_kwargs={"optimizer_kwargs": {"weight_decay": 0.0}},
@@ -108,21 +110,21 @@ def _measure_adam_epsilon_with_optimizer_kwargs(learner: OnPolicy, inputs: Input
     return np.log10([agent.policy.optimizer.param_groups[0]["eps"]])
 
 
-def _measure_kl_estimator(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_kl_estimator(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     count = len(inputs["ratios"])
     training = ppo_trainings.train_and_record(
-        learner,
-        learner.make_environment(),
+        algorithm,
+        algorithm.make_environment(),
         count,
         n_steps=count,
         batch_size=count,
-        learning_rate=constant_agents.FROZEN,
-        change=lambda buffer: _set_ratios_of_buffer(buffer, inputs["ratios"]),
+        learning_rate=probe_agents.FROZEN,
+        change_buffer=lambda buffer: _set_ratios_of_buffer(buffer, inputs["ratios"]),
     )
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _measure_stored_segments(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_stored_segments(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal: list[bool] = []
 
@@ -131,32 +133,30 @@ def _measure_stored_segments(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
         terminal.append(any(np.any(array == limit) for array in arrays))
 
     environment = make_counting_environment(
-        limit, learner.make_environment, truncated=make_script_of_end_after(limit), restarts=True
+        limit, algorithm.make_environment, truncated=make_script_of_end_after(limit), restarts=True
     )
     training = ppo_trainings.train_and_record(
-        learner,
+        algorithm,
         environment,
         15,
         n_steps=5,
         batch_size=5,
-        change=note_whether_terminal_observation_is_stored,
+        change_buffer=note_whether_terminal_observation_is_stored,
     )
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
 PROBES: Mapping[str, Probe] = {
     **{
-        id: partial(make_probe_taking_learner(measure, _train_with_settings), OF_PPO)
+        id: partial(make_algorithm_probe(measure, _train_with_settings), PROBED_PPO)
         for id, measure in loop.MEASUREMENTS.items()
     },
-    "ppo.entropy.schedule": partial(_measure_entropy_coefficients, OF_PPO),
-    "ppo.adam.epsilon.custom": partial(_measure_adam_epsilon_with_optimizer_kwargs, OF_PPO),
-    "ppo.kl_estimator": partial(_measure_kl_estimator, OF_PPO),
+    "ppo.entropy.schedule": partial(_measure_entropy_coefficients, PROBED_PPO),
+    "ppo.adam.epsilon.custom": partial(_measure_adam_epsilon_with_optimizer_kwargs, PROBED_PPO),
+    "ppo.kl_estimator": partial(_measure_kl_estimator, PROBED_PPO),
     "ppo.parallel_gradient": partial(
-        make_probe_taking_learner(
-            count_processes_and_backward_passes_per_step, _train_with_settings
-        ),
-        OF_PPO,
+        make_algorithm_probe(count_processes_and_backward_passes_per_step, _train_with_settings),
+        PROBED_PPO,
     ),
-    "ppo.segments": partial(_measure_stored_segments, OF_PPO),
+    "ppo.segments": partial(_measure_stored_segments, PROBED_PPO),
 }

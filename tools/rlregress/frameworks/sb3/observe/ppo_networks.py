@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.sb3.observe.helpers import ppo_updates
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
+from rlregress.frameworks.sb3.observe.helpers.on_policy import PROBED_PPO, ProbedPPO
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
     describe_ppo_networks_as_numbers,
@@ -20,30 +20,30 @@ from rlregress.probing.layers import (
 )
 
 
-def _make_agent_with_bounds(learner: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
-    return learner.make_agent(learner.make_environment(low, high), n_steps=8, batch_size=8)
+def _make_agent_with_bounds(algorithm: ProbedPPO, low: float = -1.0, high: float = 1.0) -> Any:
+    return algorithm.make_agent(algorithm.make_environment(low, high), n_steps=8, batch_size=8)
 
 
-def _measure_networks(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    policy = learner.make_default_agent(learner.make_environment(), n_steps=8, batch_size=8).policy
+def _measure_networks(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    environment = algorithm.make_environment()
+    policy = algorithm.make_default_agent(environment, n_steps=8, batch_size=8).policy
     parts = [policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
     return describe_ppo_networks_as_numbers(parts, 0, parts, fed)
 
 
-def _measure_log_std(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = _make_agent_with_bounds(learner)
+def _measure_log_std(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    agent = _make_agent_with_bounds(algorithm)
     with torch.no_grad():
         for layer in list_linear_layers(agent.policy):
             layer.bias.zero_()
-        logs = [
-            np.log(learner.compute_deviation(agent, x)) for x in (0.0, float(inputs["observation"]))
-        ]
+        pair = (0.0, float(inputs["observation"]))
+        logs = [np.log(algorithm.compute_deviation(agent, x)) for x in pair]
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _measure_actions_at_fixed_means(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = _make_agent_with_bounds(learner, float(inputs["low"]), float(inputs["high"]))
+def _measure_actions_at_fixed_means(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    agent = _make_agent_with_bounds(algorithm, float(inputs["low"]), float(inputs["high"]))
     executed = []
     agent.env.reset()
     with torch.no_grad():
@@ -56,25 +56,26 @@ def _measure_actions_at_fixed_means(learner: OnPolicy, inputs: Inputs) -> np.nda
     return np.array(executed)
 
 
-def _measure_finiteness_and_loss_of_single_sample(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_finiteness_and_loss_of_single_sample(
+    algorithm: ProbedPPO, inputs: Inputs
+) -> np.ndarray:
     with warnings.catch_warnings():
         # a minibatch of one can only be the last of a rollout, of which the agent warns
         warnings.simplefilter("ignore")
-        agent = ppo_updates.make_agent_of_one_rollout(
-            learner, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
+        agent = ppo_updates.make_one_rollout_agent(
+            algorithm, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
         )
         # of one number there is no deviation, and PyTorch warns of it
-        loss = ppo_updates.list_total_losses(learner, agent, advantages=float(inputs["advantage"]))[
-            -1
-        ]
+        advantage = float(inputs["advantage"])
+        loss = ppo_updates.list_total_losses(algorithm, agent, advantages=advantage)[-1]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
 PROBES: Mapping[str, Probe] = {
     "ppo.advantage_normalisation.single": partial(
-        _measure_finiteness_and_loss_of_single_sample, OF_PPO
+        _measure_finiteness_and_loss_of_single_sample, PROBED_PPO
     ),
-    "ppo.networks": partial(_measure_networks, OF_PPO),
-    "ppo.log_std": partial(_measure_log_std, OF_PPO),
-    "ppo.action.distribution": partial(_measure_actions_at_fixed_means, OF_PPO),
+    "ppo.networks": partial(_measure_networks, PROBED_PPO),
+    "ppo.log_std": partial(_measure_log_std, PROBED_PPO),
+    "ppo.action.distribution": partial(_measure_actions_at_fixed_means, PROBED_PPO),
 }

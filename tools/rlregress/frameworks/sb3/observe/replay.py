@@ -12,7 +12,7 @@ from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import nstep_targets
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe, Unsupported
@@ -39,7 +39,7 @@ def _measure_targets_at_ends(inputs: Inputs) -> np.ndarray:
     return nstep_targets.measure_targets_of_slots(inputs, (0, 1, 2))
 
 
-def _measure_newest_steps(inputs: Inputs) -> np.ndarray:
+def _measure_targets_of_newest_steps(inputs: Inputs) -> np.ndarray:
     capacity = int(inputs["capacity"])
     return nstep_targets.measure_targets_of_slots(
         inputs, (4 % capacity, 5 % capacity), buffer_size=capacity
@@ -56,23 +56,23 @@ def _measure_target_with_custom_buffer(inputs: Inputs) -> np.ndarray:
 
 def _add_transitions_with_rewards(agent: Any, rewards: Any) -> Any:
     for reward in rewards:
-        constant_agents.add_equal_transitions(agent, 1, reward=float(reward))
+        probe_agents.add_equal_transitions(agent, 1, reward=float(reward))
     return agent.replay_buffer
 
 
 def _measure_share_of_distinct_samples(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     seed = shift_seed(int(inputs["seed"]))
-    agent = constant_agents.make_off_policy_agent(TD3, Scripted(), buffer_size=count, seed=seed)
+    agent = probe_agents.make_small_off_policy_agent(TD3, Scripted(), buffer_size=count, seed=seed)
     buffer = _add_transitions_with_rewards(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 
 
 def _count_rows_stored_in_warmup(inputs: Inputs) -> np.ndarray:
     stored = []
-    for algorithm in (SAC, TD3):
-        agent = constant_agents.make_off_policy_agent(
-            algorithm,
+    for algorithm_class in (SAC, TD3):
+        agent = probe_agents.make_small_off_policy_agent(
+            algorithm_class,
             Scripted(),
             learning_starts=int(inputs["warmup"]),
             batch_size=int(inputs["minibatch"]),
@@ -83,7 +83,7 @@ def _count_rows_stored_in_warmup(inputs: Inputs) -> np.ndarray:
 
 
 def _list_rewards_left_in_full_buffer(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy_agent(
+    agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(), buffer_size=int(inputs["capacity"])
     )
     return np.sort(
@@ -110,11 +110,11 @@ def _measure_shared_observations(inputs: Inputs) -> np.ndarray:
 
 def _measure_target_with_both_flags(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
-    agent = constant_agents.make_off_policy_agent(
+    agent = probe_agents.make_small_off_policy_agent(
         TD3, environment, gamma=float(inputs["discount"]), gradient_steps=0
     )
     agent.learn(8)
-    constant_agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
+    probe_agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
     update = partial(agent.train, gradient_steps=1, batch_size=8)
     return np.array([watched_updates.run_and_find_target(update)])
 
@@ -124,7 +124,7 @@ PROBES: Mapping[str, Probe] = {
     "nstep.discount": _measure_discount_of_bootstrap,
     "nstep.terminal": _measure_targets_at_ends,
     "nstep.truncation": _measure_targets_at_ends,
-    "nstep.newest_steps": _measure_newest_steps,
+    "nstep.newest_steps": _measure_targets_of_newest_steps,
     "nstep.custom_buffer": _measure_target_with_custom_buffer,
     "replay.sampling": _measure_share_of_distinct_samples,
     "replay.warmup": _count_rows_stored_in_warmup,

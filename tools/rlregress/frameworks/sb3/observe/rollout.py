@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.sb3 import compat
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
+from rlregress.frameworks.sb3.observe.helpers.on_policy import PROBED_PPO, ProbedPPO
 from rlregress.frameworks.sb3.train.collection import AtRolloutEnd
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
@@ -33,14 +33,15 @@ def _read_array_of_one_rollout(agent: Any, name: str) -> np.ndarray:
     return array
 
 
-def _measure_initialisation(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_initialisation(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     hidden = [int(inputs["hidden"])] * 2
     bound = np.ones(int(inputs["action_dimensions"]))
-    environment = learner.make_environment(
+    environment = algorithm.make_environment(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
     networks = {"net_arch": compat.convert_sizes_to_net_arch(hidden, hidden)}
-    policy = learner.make_agent(environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
+    agent = algorithm.make_agent(environment, n_steps=8, batch_size=8, policy_kwargs=networks)
+    policy = agent.policy
     parts = (
         policy.mlp_extractor.policy_net,
         policy.action_net,
@@ -52,10 +53,10 @@ def _measure_initialisation(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_action_bounding(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = learner.make_environment(inputs["low"], inputs["high"])
-    agent = learner.make_agent_of_one_epoch(
-        environment, n_steps=2, batch_size=2, learning_rate=constant_agents.FROZEN
+def _measure_action_bounding(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    environment = algorithm.make_environment(inputs["low"], inputs["high"])
+    agent = algorithm.make_one_epoch_agent(
+        environment, n_steps=2, batch_size=2, learning_rate=probe_agents.FROZEN
     )
     executed, stored = [], []
     for x in inputs["samples"]:
@@ -67,9 +68,9 @@ def _measure_action_bounding(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array(executed + stored)
 
 
-def _read_array_of_scripted_segment(learner: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
+def _read_array_of_scripted_segment(algorithm: ProbedPPO, inputs: Inputs, name: str) -> np.ndarray:
     """Return an array of the rollout buffer after the scripted segment, with V(s) = s."""
-    environment = learner.make_environment(
+    environment = algorithm.make_environment(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],
@@ -77,29 +78,29 @@ def _read_array_of_scripted_segment(learner: OnPolicy, inputs: Inputs, name: str
         truncated=inputs["truncated"],
     )
     steps = len(inputs["rewards"])
-    agent = learner.make_agent_of_one_epoch(
+    agent = algorithm.make_one_epoch_agent(
         environment,
         n_steps=steps,
         batch_size=steps,
         gamma=float(inputs["discount"]),
         gae_lambda=float(inputs["trace"]),
-        policy_kwargs=dict(learner.linear),
+        policy_kwargs=dict(algorithm.linear),
     )
-    learner.set_value_to_observation(agent)
+    algorithm.set_value_to_observation(agent)
     return _read_array_of_one_rollout(agent, name).astype(np.float64)
 
 
-def _measure_advantages(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    return _read_array_of_scripted_segment(learner, inputs, "advantages")
+def _measure_advantages(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    return _read_array_of_scripted_segment(algorithm, inputs, "advantages")
 
 
-def _measure_value_targets(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    return _read_array_of_scripted_segment(learner, inputs, "returns")
+def _measure_value_targets(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    return _read_array_of_scripted_segment(algorithm, inputs, "returns")
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.initialisation": partial(_measure_initialisation, OF_PPO),
-    "ppo.action.bounding": partial(_measure_action_bounding, OF_PPO),
-    "gae.truncation": partial(_measure_advantages, OF_PPO),
-    "gae.value_target": partial(_measure_value_targets, OF_PPO),
+    "ppo.initialisation": partial(_measure_initialisation, PROBED_PPO),
+    "ppo.action.bounding": partial(_measure_action_bounding, PROBED_PPO),
+    "gae.truncation": partial(_measure_advantages, PROBED_PPO),
+    "gae.value_target": partial(_measure_value_targets, PROBED_PPO),
 }

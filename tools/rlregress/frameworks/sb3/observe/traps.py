@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
+from rlregress.frameworks.sb3.observe.helpers.on_policy import PROBED_PPO, ProbedPPO
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.isolation import shift_seed
@@ -24,30 +24,30 @@ _ROWS = 8
 
 
 def _make_agent_whose_value_is_observation(
-    learner: OnPolicy, environment: Any, steps: int, **arguments: Any
+    algorithm: ProbedPPO, environment: Any, steps: int, **arguments: Any
 ) -> Any:
     """Return an agent before any rollout, whose value of an observation equals the observation."""
-    agent = learner.make_agent_of_one_epoch(
+    agent = algorithm.make_one_epoch_agent(
         environment,
         n_steps=steps,
         batch_size=steps,
-        learning_rate=constant_agents.FROZEN,
-        policy_kwargs=dict(learner.linear),
+        learning_rate=probe_agents.FROZEN,
+        policy_kwargs=dict(algorithm.linear),
         **arguments,
     )
-    learner.set_value_to_observation(agent)
+    algorithm.set_value_to_observation(agent)
     return agent
 
 
-def _measure_lambda_zero(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = learner.make_environment(
+def _measure_lambda_zero(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    environment = algorithm.make_environment(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],
     )
     steps = len(inputs["rewards"])
     agent = _make_agent_whose_value_is_observation(
-        learner, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0
+        algorithm, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0
     )
     try:
         agent.learn(steps)
@@ -58,21 +58,21 @@ def _measure_lambda_zero(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
 
 
-def _measure_advantage_after_value_change(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = learner.make_environment(
+def _measure_advantage_after_value_change(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    environment = algorithm.make_environment(
         observations=inputs["value"],
         next_observations=inputs["value"],
         rewards=[0.0, inputs["reward"]],
         terminated=[0.0, 1.0],
     )
     agent = _make_agent_whose_value_is_observation(
-        learner, environment, 2, gamma=float(inputs["discount"])
+        algorithm, environment, 2, gamma=float(inputs["discount"])
     )
     buffer = agent.rollout_buffer
     estimate = buffer.compute_returns_and_advantage
 
     def change_values_later(*arguments: Any, **keywords: Any) -> None:
-        learner.set_value_to_number(agent, inputs["next_value"])
+        algorithm.set_value_to_number(agent, inputs["next_value"])
         estimate(*arguments, **keywords)
 
     with mock.patch.object(buffer, "compute_returns_and_advantage", change_values_later):
@@ -81,20 +81,20 @@ def _measure_advantage_after_value_change(learner: OnPolicy, inputs: Inputs) -> 
 
 
 def _measure_deterministic_centre(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy_agent(TD3, Scripted(inputs["low"], inputs["high"]))
+    agent = probe_agents.make_small_off_policy_agent(TD3, Scripted(inputs["low"], inputs["high"]))
     make_output_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
 def _measure_gaussian_centre(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy_agent(SAC, Scripted(inputs["low"], inputs["high"]))
+    agent = probe_agents.make_small_off_policy_agent(SAC, Scripted(inputs["low"], inputs["high"]))
     make_output_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _measure_executed_action_beyond_bounds(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = learner.make_environment(inputs["low"], inputs["high"])
-    agent = _make_agent_whose_value_is_observation(learner, environment, 2)
+def _measure_executed_action_beyond_bounds(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    environment = algorithm.make_environment(inputs["low"], inputs["high"])
+    agent = _make_agent_whose_value_is_observation(algorithm, environment, 2)
     make_output_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
@@ -104,7 +104,7 @@ def _measure_executed_action_beyond_bounds(learner: OnPolicy, inputs: Inputs) ->
 
 def _measure_share_of_changed_log_probs(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    agent = constant_agents.make_agent(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
+    agent = probe_agents.make_agent(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
     make_output_constant(agent.policy.action_net, inputs["mean"])
     agent.train = lambda *_, **__: None
     agent.learn(count)
@@ -116,18 +116,18 @@ def _measure_share_of_changed_log_probs(inputs: Inputs) -> np.ndarray:
 
 def _measure_critic_count(inputs: Inputs) -> np.ndarray:
     recorded = []
-    for algorithm in (SAC, TD3):
-        agent = constant_agents.make_off_policy_agent(algorithm, Scripted())
+    for algorithm_class in (SAC, TD3):
+        agent = probe_agents.make_small_off_policy_agent(algorithm_class, Scripted())
         observations, actions = torch.zeros(1, 1), torch.zeros(1, 1)
         recorded.append(float(len(agent.critic(observations, actions))))
     return np.array(recorded)
 
 
-def measure_share_of_mixed_exploration(algorithm: Any, inputs: Inputs) -> np.ndarray:
+def measure_share_of_mixed_exploration(algorithm_class: Any, inputs: Inputs) -> np.ndarray:
     """Return the share of calls of ``predict`` in which only some environments act at random."""
     environment = Scripted(discrete=int(inputs["actions"]))
-    agent = constant_agents.make_off_policy_agent(
-        algorithm, environment, seed=shift_seed(int(inputs["seed"]))
+    agent = probe_agents.make_small_off_policy_agent(
+        algorithm_class, environment, seed=shift_seed(int(inputs["seed"]))
     )
     agent.exploration_rate = float(inputs["epsilon"])
     observations = np.zeros((int(inputs["environments"]), 1), np.float32)
@@ -141,7 +141,7 @@ def measure_share_of_mixed_exploration(algorithm: Any, inputs: Inputs) -> np.nda
 
 def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    agent = constant_agents.make_off_policy_agent(
+    agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(), train_freq=steps, gradient_steps=0
     )
     agent.learn(steps)
@@ -152,7 +152,7 @@ def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
 
 def _measure_share_of_rewardless_rows(inputs: Inputs) -> np.ndarray:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
-    agent = constant_agents.make_off_policy_agent(
+    agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0
     )
     steps = int(inputs["steps"])
@@ -164,13 +164,13 @@ def _make_agent_with_full_rollout(inputs: Inputs) -> Any:
     """Return a PPO agent with a full rollout buffer, whose updates change no parameter."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
-    agent = constant_agents.make_agent(
+    agent = probe_agents.make_agent(
         PPO,
         Scripted(),
         n_steps=rows,
         batch_size=_ROWS,
         n_epochs=epochs,
-        learning_rate=constant_agents.FROZEN,
+        learning_rate=probe_agents.FROZEN,
     )
     train = agent.train
     agent.train = lambda *_, **__: None
@@ -201,7 +201,7 @@ def _measure_approx_kl(inputs: Inputs) -> np.ndarray:
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _measure_reported_losses_by_minibatch_count(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_reported_losses_by_minibatch_count(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     steps, minibatches = int(inputs["steps"]), int(inputs["minibatches"])
     named = [f"train/{name}_loss" for name in ("policy_gradient", "value", "entropy")]
 
@@ -210,16 +210,16 @@ def _measure_reported_losses_by_minibatch_count(learner: OnPolicy, inputs: Input
 
     def list_reported_losses(epochs: int, rows: int) -> np.ndarray:
         training = ppo_trainings.train_and_record(
-            learner,
-            learner.make_environment(),
+            algorithm,
+            algorithm.make_environment(),
             steps,
             n_steps=steps,
             batch_size=rows,
             n_epochs=epochs,
-            change=change_buffer,
-            prepare=lambda agent: learner.set_value_to_number(agent, 0.0),
+            change_buffer=change_buffer,
+            prepare_agent=lambda agent: algorithm.set_value_to_number(agent, 0.0),
             normalize_advantage=False,
-            learning_rate=constant_agents.FROZEN,
+            learning_rate=probe_agents.FROZEN,
         )
         return np.array([training.agent.logger.name_to_value[name] for name in named])
 
@@ -236,7 +236,7 @@ def _measure_update_count(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_whether_first_update_fails(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy_agent(
+    agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
     )
     agent.learn(_ROWS)
@@ -252,9 +252,9 @@ def _measure_whether_first_update_fails(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "gae.lambda_zero": partial(_measure_lambda_zero, OF_PPO),
-    "gae.stored_values": partial(_measure_advantage_after_value_change, OF_PPO),
-    "policy.out_of_bounds": partial(_measure_executed_action_beyond_bounds, OF_PPO),
+    "gae.lambda_zero": partial(_measure_lambda_zero, PROBED_PPO),
+    "gae.stored_values": partial(_measure_advantage_after_value_change, PROBED_PPO),
+    "policy.out_of_bounds": partial(_measure_executed_action_beyond_bounds, PROBED_PPO),
     "policy.centre.deterministic": _measure_deterministic_centre,
     "policy.centre.gaussian": _measure_gaussian_centre,
     "policy.stored_log_prob": _measure_share_of_changed_log_probs,
@@ -263,7 +263,7 @@ PROBES: Mapping[str, Probe] = {
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_share_of_rewardless_rows,
     "logging.approx_kl": _measure_approx_kl,
-    "logging.losses": partial(_measure_reported_losses_by_minibatch_count, OF_PPO),
+    "logging.losses": partial(_measure_reported_losses_by_minibatch_count, PROBED_PPO),
     "logging.update_count": _measure_update_count,
     "logging.before_policy_update": _measure_whether_first_update_fails,
 }

@@ -17,7 +17,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.library import (
-    find_algorithm,
+    find_algorithm_class,
     find_in_library,
     make_agent,
     name_missing_device,
@@ -64,7 +64,7 @@ def _choose_steps(algorithm: str) -> int:
 
 def _make_plain_training(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -> Any:
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
-        algorithm = find_algorithm(name)
+        algorithm = find_algorithm_class(name)
         # two environments side by side: rows of both are mixed in what is stored
         environment: Any = DummyVecEnv([partial(_make_native_environment, make_env, discrete)] * 2)
         if name == "ppo":
@@ -209,7 +209,7 @@ def make_scenario(
     fields = {name: options.pop(name) for name in list(options) if name in Training.__annotations__}
     return {
         f"{name} {scenario}": Training(
-            partial(find_algorithm, name),
+            partial(find_algorithm_class, name),
             replace(environments, actions="discrete") if name == "dqn" else environments,
             {**_ARGUMENTS[name], **options},
             _make_network_arguments(policy or environments.policy, default_sizes, networks),
@@ -442,7 +442,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               observations="image-channels-first", stack=2), default_sizes=True, steps=64,
               or_plain=True),
     # what a monitor of all copies notes of an episode, with a word of the environment's
-    **make_scenario("a2c", "informed", Environments(copies=2, own=user_code.Informations,
+    **make_scenario("a2c", "informed", Environments(copies=2, own=user_code.PlaceInInfo,
               around=[make_vector_wrapper("VecMonitor", info_keywords=("place",))]),
               then=[capture_episode_infos],
               or_plain=True),
@@ -505,7 +505,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("sac td3", "by-hand", gradient_steps=0,
     then=[partial(train_by_call_of_user, updates=5)]),
     # a plain environment with rewards in single precision, whose episodes are counted; single steps
-    **make_scenario("ppo sac", "counted", Environments(own=user_code.Informations),
+    **make_scenario("ppo sac", "counted", Environments(own=user_code.PlaceInInfo),
     then=[capture_episode_infos,
               _evaluate_returns, act_with_agent_in_bare_environment, _act_stochastic]),
     **make_scenario("ppo sac", "evaluated-together", Environments(evaluation_copies=2),
@@ -569,7 +569,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               then=[utility_calls.capture_counts_of_monitor,
               utility_calls.act_with_halved_parameter_vector,
               utility_calls.reset_three_times_after_seed, utility_calls.fill_rollout_row_by_row,
-              utility_calls.load_with_and_without_reset,
+              utility_calls.load_with_and_without_force_reset,
               utility_calls.reload_agent_with_listed_net_arch]),
     **make_scenario("sac", "helpers-of-critics", steps=64,
               then=[utility_calls.act_with_reloaded_actor]),
@@ -586,12 +586,13 @@ TRAININGS: Mapping[str, TraceTraining] = {
               own=user_code.FloatImages), steps=60),
     # callbacks of the library, each in its place, and files of an agent that is used again
     **make_scenario("ppo a2c sac td3 ddpg dqn", "callbacks", Environments(copies=2, normalize={},
-              own=user_code.Successes), steps=64, callbacks=[utility_calls.make_checkpoint_callback,
-              utility_calls.make_listed_callback, utility_calls.make_improvement_callback],
+              own=user_code.SuccessInInfo), steps=64,
+              callbacks=[utility_calls.make_checkpoint_callback, utility_calls.make_callback_list,
+              utility_calls.make_early_stopping_callback],
               then=[learn_again, utility_calls.capture_contents_of_file,
               utility_calls.set_parameters_and_act,
               utility_calls.reload_agent_from_memory]),
-    **make_scenario("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
+    **make_scenario("ppo", "looked-into", Environments(copies=2, own=user_code.SuccessInInfo,
               around=[_MONITOR, make_vector_wrapper("VecCheckNan")], normalize={}), steps=64,
               then=[utility_calls.inspect_vectorised_environments,
               utility_calls.learn_in_registered_environment]),

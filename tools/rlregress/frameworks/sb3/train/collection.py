@@ -73,7 +73,7 @@ def collect_transitions(
         buffer = getattr(model, "rollout_buffer", None)
         if buffer is not None:
             # the buffer marks the first step of an episode, not the last one of the episode before
-            done = compat.read_episode_starts(model)[1:]
+            done = compat.read_episode_starts_of_rollout(model)[1:]
             rollouts.append((buffer.observations.copy(), buffer.rewards.copy(), done))
 
     model.learn(request.total_steps, callback=AtRolloutEnd(copy_rollout))

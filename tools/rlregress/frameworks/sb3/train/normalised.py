@@ -24,7 +24,9 @@ def collect_running_statistics(
     request.on_checkpoint(model.num_timesteps, make_policy_function(model))
     trained = _read_normaliser_statistics(model.get_vec_normalize_env())
     return RunningStatistics(
-        trained, _evaluate_agent(model, request), _restore_agent(model, request)
+        trained,
+        _evaluate_and_read_statistics(model, request),
+        _reload_and_read_statistics(model, request),
     )
 
 
@@ -32,7 +34,7 @@ def _read_normaliser_statistics(normalising: Any) -> np.ndarray:
     return np.array([[normalising.obs_rms.mean, normalising.obs_rms.var]])
 
 
-def _evaluate_agent(model: Any, request: TrainingRequest) -> np.ndarray:
+def _evaluate_and_read_statistics(model: Any, request: TrainingRequest) -> np.ndarray:
     evaluation = VecNormalize(gyms.make_vec_env(request.make_env, 1), norm_reward=False)
     callback = EvalCallback(
         evaluation,
@@ -46,7 +48,7 @@ def _evaluate_agent(model: Any, request: TrainingRequest) -> np.ndarray:
     return _read_normaliser_statistics(evaluation)
 
 
-def _restore_agent(model: Any, request: TrainingRequest) -> Any:
+def _reload_and_read_statistics(model: Any, request: TrainingRequest) -> np.ndarray | None:
     file = io.BytesIO()
     model.save(file)
     file.seek(0)

@@ -199,7 +199,7 @@ def capture_episode_infos(session: Session) -> None:
 
 def capture_episode_starts_of_last_rollout(session: Session) -> None:
     """Capture for the trace which steps of the last rollout start an episode."""
-    capture_numbers(compat.read_episode_starts(session.model).astype(int).tolist())
+    capture_numbers(compat.read_episode_starts_of_rollout(session.model).astype(int).tolist())
 
 
 def capture_learning_rates(session: Session) -> None:
@@ -245,7 +245,7 @@ def save_load_and_continue(
     """
     model, path = session.model, session.get_path("model.zip")
     if compiled:
-        model.policy = user_code.Compiled(model.policy)
+        model.policy = user_code.CompiledModule(model.policy)
     model.save(path)
     if copies:
         environment = session.environments.make_wrapped_environment(copies=copies)
@@ -268,7 +268,7 @@ def _raise_if_policy_cannot_be_saved(model: Any) -> None:
         raise Unsupported("a policy cannot be saved alone")
 
 
-def _trust_unknown_types() -> Any:
+def _allow_loading_unknown_types() -> Any:
     """Make PyTorch load unknown types within the block, if the library does not decide on it."""
     return mock.patch.dict(os.environ, {_TRUST: "1"})
 
@@ -279,7 +279,7 @@ def predict_with_reloaded_policy(session: Session) -> None:
     _raise_if_policy_cannot_be_saved(model)
     model.policy.save(path)
     # whether a version trusts its own files is checked by ``act_with_reloaded_policy``
-    with _trust_unknown_types():
+    with _allow_loading_unknown_types():
         policy = type(model.policy).load(path)
     environment = DummyVecEnv([partial(session.environments.make_one_environment, first=0)])
     policy.predict(environment.reset(), deterministic=True)
@@ -290,7 +290,7 @@ def act_with_reloaded_policy(session: Session, trusted: bool = False) -> None:
     model, path = session.model, session.get_path("alone.pkl")
     _raise_if_policy_cannot_be_saved(model)
     model.policy.save(path)
-    with _trust_unknown_types() if trusted else contextlib.nullcontext():
+    with _allow_loading_unknown_types() if trusted else contextlib.nullcontext():
         policy = type(model.policy).load(path)
     act_in_bare_environment(policy, session.environments)
 

@@ -22,12 +22,12 @@ def train_and_resume(request: TrainingRequest, restored: bool, library: Library 
     model.learn(request.total_steps // 2)
     if restored:
         with isolate_random_generators():
-            model = _restore_agent(model)
+            model = _save_and_load_agent(model)
     model.learn(request.total_steps // 2, reset_num_timesteps=False)
     return make_trained_agent(model, {}, library)
 
 
-def _restore_agent(model: Any) -> Any:
+def _save_and_load_agent(model: Any) -> Any:
     """Save the agent and load it, with its buffer and the same environment, which is not reset."""
     with TemporaryDirectory(prefix="rlregress-") as folder:
         agent, rows = Path(folder) / "agent.zip", Path(folder) / "rows.pkl"

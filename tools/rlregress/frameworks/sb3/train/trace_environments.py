@@ -61,7 +61,7 @@ def make_atari_environment(environment: Any, **options: Any) -> Any:
     options = {"screen_size": 36, **options}
     raise_if_argument_unknown(wrappers, options)
     return wrappers(
-        find_in_library("common.monitor", "Monitor")(user_code.Game(environment)), **options
+        find_in_library("common.monitor", "Monitor")(user_code.FakeAtari(environment)), **options
     )
 
 

@@ -90,8 +90,8 @@ def fill_rollout_row_by_row(session: Session) -> None:
     capture_numbers([buffer.values, buffer.log_probs, buffer.advantages, buffer.returns])
 
 
-def load_with_and_without_reset(session: Session) -> None:
-    """Load an agent with ``force_reset`` on and off; capture whether it will reset."""
+def load_with_and_without_force_reset(session: Session) -> None:
+    """Load an agent with ``force_reset`` on and off; capture whether the next ``learn`` resets."""
     path = session.get_path("whole")
     session.model.save(path)
     environment = DummyVecEnv([lambda: session.environments.make_one_environment(first=0)])
@@ -112,7 +112,7 @@ def make_checkpoint_callback(session: Session) -> Any:
     )
 
 
-def make_listed_callback(session: Session) -> Any:
+def make_callback_list(session: Session) -> Any:
     """Return callbacks in a list, one of them only every few steps."""
     periodic, make_list = (
         find_in_library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList")
@@ -121,7 +121,7 @@ def make_listed_callback(session: Session) -> Any:
     return make_list([periodic(7, own[0]), own[1]])
 
 
-def make_improvement_callback(session: Session) -> Any:
+def make_early_stopping_callback(session: Session) -> Any:
     """Return an ``EvalCallback`` that saves the best agent, and stops without improvement."""
     better, worse = (find_in_library("common.callbacks", f"StopTrainingOn{name}")
                      for name in ("RewardThreshold", "NoModelImprovement"))  # fmt: skip
@@ -184,7 +184,7 @@ def inspect_vectorised_environments(session: Session) -> None:
     notes = environment.env_method("make_extra_info", np.ones(3), indices=[1, 0])
     # of the wrapper below the outermost one
     notes.append(list(environment.info_keywords))
-    kinds = (user_code.Successes, user_code.MatrixActions)
+    kinds = (user_code.SuccessInInfo, user_code.MatrixActions)
     capture_numbers(
         [*marks, notes, [environment.env_is_wrapped(kind, indices=0) for kind in kinds]]
     )

@@ -14,7 +14,7 @@ from rlregress.frameworks.sb3.observe.drivers import dqn
 class Driver(dqn.Driver):
     """An agent of ``QRDQN`` with small networks (see ``driven_agents.QuantileCritic``)."""
 
-    algorithm = QRDQN
+    algorithm_class = QRDQN
     networks = ("quantile_net", "quantile_net_target")
 
     def make_policy_arguments(self) -> dict[str, Any]:

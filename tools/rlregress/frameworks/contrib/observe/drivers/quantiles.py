@@ -7,7 +7,7 @@ from functools import partial
 
 from sb3_contrib import TQC
 
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.measurements.driven_agents import Settings
 from rlregress.probing import watched_updates
 from rlregress.probing.layers import make_output_constant
@@ -20,15 +20,15 @@ class Driver:
     def __init__(self, settings: Settings) -> None:
         options = {"n_quantiles": settings.quantiles, "n_critics": settings.networks}
         self._size = settings.batch_size
-        self._agent = constant_agents.make_off_policy_agent(
+        self._agent = probe_agents.make_small_off_policy_agent(
             TQC,
             Scripted(),
-            learning_rate=constant_agents.FROZEN,
+            learning_rate=probe_agents.FROZEN,
             ent_coef=0.0,
             top_quantiles_to_drop_per_net=0,
             policy_kwargs={name: count for name, count in options.items() if count is not None},
         )
-        constant_agents.add_equal_transitions(
+        probe_agents.add_equal_transitions(
             self._agent, self._size, reward=settings.reward, done=bool(settings.terminated)
         )
 
@@ -39,6 +39,6 @@ class Driver:
             make_output_constant(network, quantiles)
         losses = watched_updates.run_and_record_losses(
             partial(agent.train, gradient_steps=1, batch_size=self._size),
-            constant_agents.list_optimizers(agent),
+            probe_agents.list_optimizers(agent),
         )
         return watched_updates.require_one_number(losses["critic"])

@@ -11,13 +11,13 @@ from sb3_contrib import TRPO, MaskablePPO, RecurrentPPO
 from sb3_contrib.common.recurrent.type_aliases import RNNStates
 
 from rlregress.frameworks.contrib.observe.helpers.masked import Masked
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OnPolicy
+from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
 
 
-class MaskableOnPolicy(OnPolicy):
+class ProbedMaskablePPO(ProbedPPO):
     """MaskablePPO, with two discrete actions that are both allowed: it has no continuous policy."""
 
-    algorithm = MaskablePPO
+    algorithm_class = MaskablePPO
 
     def make_environment(self, *bounds: Any, **script: Any) -> Any:
         """Return an environment with two actions."""
@@ -32,11 +32,11 @@ class MaskableOnPolicy(OnPolicy):
         return super().compute_log_prob(agent, observation, action.astype(np.int64).flatten())
 
 
-class RecurrentOnPolicy(OnPolicy):
+class ProbedRecurrentPPO(ProbedPPO):
     """RecurrentPPO, whose policy and value network have a memory that begins with zeros."""
 
-    algorithm = RecurrentPPO
-    small = {**OnPolicy.small, "lstm_hidden_size": 16}
+    algorithm_class = RecurrentPPO
+    small = {**ProbedPPO.small, "lstm_hidden_size": 16}
     #: of the value alone there can be no memory, and then a linear layer is in its place
     linear = {"net_arch": [], "enable_critic_lstm": False}
 
@@ -52,7 +52,7 @@ class RecurrentOnPolicy(OnPolicy):
         )
         return log_prob
 
-    def make_further_step_arguments(self, agent: Any) -> dict[str, Any]:
+    def make_extra_buffer_add_arguments(self, agent: Any) -> dict[str, Any]:
         """Return the argument with an empty memory of both networks, for the buffer's ``add``."""
         return {"lstm_states": _make_empty_memory(agent)}
 
@@ -78,17 +78,17 @@ def _make_empty_memory(agent: Any) -> Any:
     return RNNStates((zeros, zeros), (zeros, zeros))
 
 
-class TrustRegionOnPolicy(OnPolicy):
+class ProbedTRPO(ProbedPPO):
     """TRPO, whose optimiser trains the value network alone."""
 
-    algorithm = TRPO
+    algorithm_class = TRPO
     once = {"n_critic_updates": 1}
     without = ("ent_coef", "vf_coef", "clip_range_vf", "n_epochs")
 
 
-#: name of the class -> what is known of it
-KINDS: Mapping[str, OnPolicy] = {
-    "MaskablePPO": MaskableOnPolicy(),
-    "RecurrentPPO": RecurrentOnPolicy(),
-    "TRPO": TrustRegionOnPolicy(),
+#: name of the class -> how probes use it
+PROBED_ALGORITHMS: Mapping[str, ProbedPPO] = {
+    "MaskablePPO": ProbedMaskablePPO(),
+    "RecurrentPPO": ProbedRecurrentPPO(),
+    "TRPO": ProbedTRPO(),
 }

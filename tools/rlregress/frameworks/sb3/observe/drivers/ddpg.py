@@ -6,7 +6,7 @@ import numpy as np
 from stable_baselines3 import DDPG
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
@@ -22,10 +22,10 @@ class Driver:
         noise = None
         if settings.noise is not None:
             noise = NormalActionNoise(mean=np.full(1, settings.noise), sigma=np.zeros(1))
-        self._agent = constant_agents.make_agent(
+        self._agent = probe_agents.make_agent(
             DDPG,
             self._envs.make_environment(),
-            learning_rate=constant_agents.FROZEN,
+            learning_rate=probe_agents.FROZEN,
             buffer_size=256,
             learning_starts=settings.starts,
             batch_size=settings.batch_size,
@@ -40,7 +40,7 @@ class Driver:
     def set_values(self, online: float, target: float) -> None:
         agent = self._agent
         for critic, number in ((agent.critic, online), (agent.critic_target, target)):
-            constant_agents.make_critics_constant(critic, [number] * len(critic.q_networks))
+            probe_agents.make_critics_constant(critic, [number] * len(critic.q_networks))
 
     def set_policy(self, online: float, target: float) -> None:
         agent = self._agent
@@ -68,7 +68,7 @@ class Driver:
         self._collect_minibatch()
         self.set_values(online, target)
         losses = watched_updates.run_and_record_losses(
-            self._update_once, constant_agents.list_optimizers(self._agent)
+            self._update_once, probe_agents.list_optimizers(self._agent)
         )
         policy = losses["actor"][-1] if losses["actor"] else float("nan")
         return watched_updates.require_one_number(losses["critic"]), policy

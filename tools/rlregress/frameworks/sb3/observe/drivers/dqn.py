@@ -11,7 +11,7 @@ import numpy as np
 from stable_baselines3 import DQN
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
@@ -22,11 +22,11 @@ class Driver:
     """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``).
 
     Attributes:
-        algorithm: the class of the agent.
+        algorithm_class: the class of the agent.
         networks: names of its networks of values, the one that is trained and its target.
     """
 
-    algorithm: Any = DQN
+    algorithm_class: Any = DQN
     networks = ("q_net", "q_net_target")
 
     def __init__(self, settings: Settings) -> None:
@@ -35,12 +35,12 @@ class Driver:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         environments = [self._envs.make_environment() for _ in range(settings.environments)]
-        self._agent = constant_agents.make_agent(
-            self.algorithm,
+        self._agent = probe_agents.make_agent(
+            self.algorithm_class,
             gyms.vectorise_environments(*environments)
             if len(environments) > 1
             else environments[0],
-            learning_rate=constant_agents.FROZEN,
+            learning_rate=probe_agents.FROZEN,
             buffer_size=256,
             learning_starts=settings.starts,
             batch_size=settings.batch_size,

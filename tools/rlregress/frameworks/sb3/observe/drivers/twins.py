@@ -13,8 +13,8 @@ from stable_baselines3.common.noise import NormalActionNoise
 from torch import nn
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
-from rlregress.frameworks.sb3.observe.drivers.constant_agents import ACTION, NEXT, OBSERVATION
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
+from rlregress.frameworks.sb3.observe.drivers.probe_agents import ACTION, NEXT, OBSERVATION
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing import layers, watched_updates
 from rlregress.probing.driven import (
@@ -55,15 +55,15 @@ class Driver:
 
     shares_rate = True
 
-    def __init__(self, algorithm: Any, settings: Settings) -> None:
-        self._algorithm, self._settings = algorithm, settings
+    def __init__(self, algorithm_class: Any, settings: Settings) -> None:
+        self._algorithm_class, self._settings = algorithm_class, settings
 
     def _make_agent(self, **arguments: Any) -> Any:
         s = self._settings
         # of a few rectified units all may be 0, and with them the gradient
         policy: dict[str, Any] = {"net_arch": [16 if s.weight is None else 64]}
         settings = {**s.map_to_framework_names(**_SETTINGS), **arguments}
-        keywords = compat.list_parameters_of_function(self._algorithm)
+        keywords = compat.list_parameters_of_function(self._algorithm_class)
         if "policy_delay" not in keywords:
             settings.pop("policy_delay", None)
         if "target_policy_noise" in keywords:
@@ -89,8 +89,8 @@ class Driver:
         script |= {"truncated": s.truncated, "observation_dimensions": s.observations, **ends}
         self._environments = [Scripted(s.low, s.high, **script) for _ in range(s.environments)]
         are_several = len(self._environments) > 1
-        agent = constant_agents.make_agent(
-            self._algorithm,
+        agent = probe_agents.make_agent(
+            self._algorithm_class,
             gyms.vectorise_environments(*self._environments)
             if are_several
             else self._environments[0],
@@ -106,7 +106,7 @@ class Driver:
     def _prepare_agent(self, agent: Any) -> None:
         s = self._settings
         if s.log_prob is not None and hasattr(agent.actor, "action_log_prob"):
-            constant_agents.fix_log_prob_of_actor(agent.actor, s.log_prob)
+            probe_agents.fix_log_prob_of_actor(agent.actor, s.log_prob)
         if s.pre_tanh is not None:
             make_output_constant(agent.actor.mu, s.pre_tanh)
             if hasattr(agent.actor, "log_std"):
@@ -129,33 +129,33 @@ class Driver:
 
     def _compute_loss_of_part(self, agent: Any, part: str) -> float:
         losses = watched_updates.run_and_record_losses(
-            partial(self._update_once, agent), constant_agents.list_optimizers(agent)
+            partial(self._update_once, agent), probe_agents.list_optimizers(agent)
         )
         return watched_updates.require_one_number(losses[part])
 
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
-        constant_agents.pin_critics_for_update(agent, agent.critic, q_values)
+        probe_agents.fix_critics_at_update_input(agent, agent.critic, q_values)
         return self._compute_loss_of_part(agent, "critic")
 
     def compute_actor_loss(self, q_values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
-        constant_agents.pin_critics_for_update(
-            agent, agent.critic, q_values, constant_agents.make_acting_function(agent)
+        probe_agents.fix_critics_at_update_input(
+            agent, agent.critic, q_values, probe_agents.make_acting_function(agent)
         )
         return self._compute_loss_of_part(agent, "actor")
 
     def compute_target(self, q_values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
-        critic = constant_agents.find_target_critics(agent)
-        following = constant_agents.make_acting_function(agent, target=True)
-        constant_agents.pin_critics_for_update(agent, critic, q_values, following)
+        critic = probe_agents.find_target_critics(agent)
+        following = probe_agents.make_acting_function(agent, target=True)
+        probe_agents.fix_critics_at_update_input(agent, critic, q_values, following)
         return watched_updates.run_and_find_target(partial(self._update_once, agent))
 
     def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
         agent = self._make_agent_with_filled_buffer()
         fill_parameters(agent.critic.parameters(), 0.0)
-        constant_agents.make_critics_constant(agent.critic_target, [target_value] * 2)
+        probe_agents.make_critics_constant(agent.critic_target, [target_value] * 2)
         losses: list[float] = []
         target = watched_updates.run_and_find_target(
             lambda: losses.append(self._compute_loss_of_part(agent, "actor"))
@@ -240,8 +240,8 @@ class Driver:
         s, journal = self._settings, Recorder()
         agent = self._make_agent(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
         journal.actions += [environment.received for environment in self._environments]
-        parts = make_parts_finder(constant_agents.list_optimizers(agent))
-        targets = constant_agents.find_target_critics(agent).parameters
+        parts = make_parts_finder(probe_agents.list_optimizers(agent))
+        targets = probe_agents.find_target_critics(agent).parameters
         with journal.record_optimizer_steps(parts, agent.actor.parameters, targets):
             agent.learn(s.steps * (s.environments if s.per_environment else 1))
         row, buffer = len(self._environments[0].received) - 1, agent.replay_buffer
@@ -253,7 +253,7 @@ class Driver:
     def _make_default_agent(self) -> Any:
         s = self._settings
         environment = Scripted(s.low, s.high, observation_dimensions=s.observations)
-        return constant_agents.make_agent(self._algorithm, environment, buffer_size=8)
+        return probe_agents.make_agent(self._algorithm_class, environment, buffer_size=8)
 
     def describe_architecture(self) -> np.ndarray:
         agent = self._make_default_agent()
@@ -277,7 +277,7 @@ class Driver:
         parameters = {"critic": agent.critic.parameters(), "actor": agent.actor.parameters()}
         if hasattr(agent, "log_ent_coef"):
             parameters["temperature"] = [agent.log_ent_coef]
-        optimizers = constant_agents.list_optimizers(agent)
+        optimizers = probe_agents.list_optimizers(agent)
         return [layers.read_log_epsilon(o, parameters[part]) for part, o in optimizers.items()]
 
 

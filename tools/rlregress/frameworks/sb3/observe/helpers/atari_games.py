@@ -71,7 +71,7 @@ def make_player_of_noop_wrapper(longest: bool) -> Player:
     return make_player_of_wrapper(game, "NoopResetEnv")
 
 
-class _Vectorised:
+class _VectorisedGame:
     """A vectorised environment of one game, which is reset within the step that ends an episode."""
 
     def __init__(self, environments: Any) -> None:
@@ -94,7 +94,7 @@ class _Vectorised:
 
 
 def _make_vectorised_player(environments: Any, game: Any) -> Player:
-    played = _Vectorised(environments)
+    played = _VectorisedGame(environments)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from stable_baselines3 import TD3
 
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs
 from rlregress.probing.layers import find_last_linear_layer
@@ -29,7 +29,7 @@ def make_agent_with_stored_stream(environment: Scripted, inputs: Inputs, **argum
     """
     if "n_steps" in inspect.signature(TD3.__init__).parameters:
         arguments["n_steps"] = int(inputs["n"])
-    agent = constant_agents.make_off_policy_agent(
+    agent = probe_agents.make_small_off_policy_agent(
         TD3,
         environment,
         gamma=float(inputs["discount"]),

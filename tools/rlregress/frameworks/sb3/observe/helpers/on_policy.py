@@ -11,23 +11,24 @@ import torch
 from stable_baselines3 import PPO
 
 from rlregress.frameworks.sb3 import compat
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
+from rlregress.probing.interface import Inputs
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
-class OnPolicy:
-    """A class of agents, as the probes of PPO need it.
+class ProbedPPO:
+    """An algorithm that probes of PPO test: makes its agents, sets and reads their policies.
 
     Attributes:
-        algorithm: the class.
-        once: arguments with which it goes through a rollout once.
+        algorithm_class: the class of its agents.
+        once: arguments with which an update passes over a rollout once.
         without: names of PPO's arguments that the class lacks.
         small: arguments of a policy whose size does not matter.
         linear: arguments of a policy whose value is linear in the observation.
     """
 
-    algorithm: Any = PPO
+    algorithm_class: Any = PPO
     once: Mapping[str, Any] = {"n_epochs": 1}
     without: tuple[str, ...] = ()
     small: Mapping[str, Any] = {"net_arch": compat.convert_sizes_to_net_arch([16], [16])}
@@ -38,16 +39,16 @@ class OnPolicy:
         return Scripted(*bounds, **script)
 
     def make_agent(self, environment: Any, **arguments: Any) -> Any:
-        """Make an agent as ``constant_agents.make_agent`` does, with small networks."""
+        """Make an agent as ``probe_agents.make_agent`` does, with small networks."""
         arguments["policy_kwargs"] = {**self.small, **arguments.get("policy_kwargs", {})}
         return self.make_default_agent(environment, **arguments)
 
     def make_default_agent(self, environment: Any, **arguments: Any) -> Any:
-        """Make an agent as ``constant_agents.make_agent`` does."""
+        """Make an agent as ``probe_agents.make_agent`` does."""
         options = {name: value for name, value in arguments.items() if name not in self.without}
-        return constant_agents.make_agent(self.algorithm, environment, **options)
+        return probe_agents.make_agent(self.algorithm_class, environment, **options)
 
-    def make_agent_of_one_epoch(self, environment: Any, **arguments: Any) -> Any:
+    def make_one_epoch_agent(self, environment: Any, **arguments: Any) -> Any:
         """Make an agent as ``make_agent`` does, with one epoch for each rollout by default."""
         return self.make_agent(environment, **{**self.once, **arguments})
 
@@ -60,12 +61,13 @@ class OnPolicy:
         )
         return log_prob
 
-    def make_further_step_arguments(self, agent: Any) -> dict[str, Any]:
+    def make_extra_buffer_add_arguments(self, agent: Any) -> dict[str, Any]:
         """Return the arguments of the rollout buffer's ``add`` that PPO's buffer lacks."""
         del agent
         return {}
 
     def compute_deviation(self, agent: Any, observation: float) -> float:
+        """Return the standard deviation of the action."""
         law = agent.policy.get_distribution(torch.tensor([[observation]]))
         return law.distribution.stddev.item()
 
@@ -80,21 +82,22 @@ class OnPolicy:
         make_output_constant(agent.policy.value_net, value)
 
 
-OF_PPO = OnPolicy()
+PROBED_PPO = ProbedPPO()
+AlgorithmProbe = Callable[[ProbedPPO, Inputs], np.ndarray]
 
 
-def make_probes_taking_learner(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
-    """Return detail -> probe of PPO in these modules, as a function of (learner, inputs)."""
-    probes = [pair for family in families for pair in family.PROBES.items()]
+def unbind_ppo_from_probes(*modules: Any) -> dict[str, AlgorithmProbe]:
+    """Return detail -> probe of these modules that tests PPO, with the algorithm left open."""
+    probes = [pair for module in modules for pair in module.PROBES.items()]
     return {
         detail: probe.func
         for detail, probe in probes
-        if isinstance(probe, partial) and OF_PPO in probe.args
+        if isinstance(probe, partial) and PROBED_PPO in probe.args
     }
 
 
-def make_probe_taking_learner(
-    measure: Callable[..., np.ndarray], act: Callable[..., Any]
-) -> Callable[..., np.ndarray]:
-    """Return a probe of (learner, inputs) that calls ``measure`` with ``act`` of the learner."""
-    return lambda kind, inputs: measure(partial(act, kind), inputs)
+def make_algorithm_probe(
+    measure: Callable[..., np.ndarray], run: Callable[..., Any]
+) -> AlgorithmProbe:
+    """Return a probe that passes ``measure`` the function ``run`` with its algorithm bound."""
+    return lambda algorithm, inputs: measure(partial(run, algorithm), inputs)

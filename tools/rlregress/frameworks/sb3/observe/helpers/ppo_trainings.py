@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OnPolicy
+from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
 from rlregress.frameworks.sb3.train.collection import AtRolloutEnd
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing import watched_updates
@@ -76,35 +76,35 @@ def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
 
 
 def train_and_record(
-    learner: OnPolicy,
+    algorithm: ProbedPPO,
     environment: Any,
     total_steps: int,
     *,
     n_steps: int,
-    change: Callable[[Any], None] | None = None,
-    prepare: Callable[[Any], None] | None = None,
+    change_buffer: Callable[[Any], None] | None = None,
+    prepare_agent: Callable[[Any], None] | None = None,
     **arguments: Any,
 ) -> AgentTraining:
     """Train for ``total_steps``, by default with one epoch for each rollout; return the record.
 
     Args:
-        change: called with each full rollout buffer before it is used.
-        prepare: called with the agent before the training.
+        change_buffer: called with each full rollout buffer before it is used.
+        prepare_agent: called with the agent before the training.
     """
     training = AgentTraining()
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")
-        training.agent = learner.make_agent_of_one_epoch(environment, n_steps=n_steps, **arguments)
-    if prepare is not None:
-        prepare(training.agent)
+        training.agent = algorithm.make_one_epoch_agent(environment, n_steps=n_steps, **arguments)
+    if prepare_agent is not None:
+        prepare_agent(training.agent)
 
     def note_rollout(agent: Any) -> None:
         buffer = agent.rollout_buffer
         stored = np.array(_select_first_part(buffer.observations))
         training.stored.append(stored.reshape(buffer.buffer_size, -1)[:, 0])
-        if change is not None:
-            change(buffer)
+        if change_buffer is not None:
+            change_buffer(buffer)
 
     with _record_training(training.agent, training):
         losses = watched_updates.run_and_record_losses(

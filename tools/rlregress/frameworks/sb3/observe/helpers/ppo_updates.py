@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.sb3.observe.drivers import constant_agents
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OnPolicy
+from rlregress.frameworks.sb3.observe.drivers import probe_agents
+from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
 from rlregress.probing import watched_updates
 
 #: a bound on the norm of the gradient that none of them reaches.
@@ -16,7 +16,7 @@ NO_CLIP = 1e9
 
 
 def fill_rollout_buffer(
-    learner: OnPolicy,
+    algorithm: ProbedPPO,
     agent: Any,
     *,
     advantages: Any = 0.0,
@@ -32,34 +32,34 @@ def fill_rollout_buffer(
     log(ratios); V(s) is made ``value`` for every state.
     """
     buffer = agent.rollout_buffer
-    learner.set_value_to_number(agent, value)
+    algorithm.set_value_to_number(agent, value)
     n = buffer.buffer_size
     observation = np.full((1, 1), 0.5, dtype=np.float32)
     action = np.full((1, 1), actions, dtype=np.float32)
     with torch.no_grad():
-        present = learner.compute_log_prob(agent, observation, action)
+        present = algorithm.compute_log_prob(agent, observation, action)
     buffer.reset()
     for k in range(n):
         old = present - float(np.log(np.broadcast_to(ratios, n)[k]))
         old_value = torch.full((1,), float(np.broadcast_to(old_values, n)[k]))
         # each step starts an episode, so that no memory goes on from one to the next
         step = (observation, action, np.zeros(1), np.ones(1), old_value, old)
-        buffer.add(*step, **learner.make_further_step_arguments(agent))
+        buffer.add(*step, **algorithm.make_extra_buffer_add_arguments(agent))
     # The buffer computes these two from rewards; the update only reads them.
     buffer.advantages[:, 0] = advantages
     buffer.returns[:, 0] = returns
 
 
-def make_agent_of_one_rollout(learner: OnPolicy, n: int, **arguments: Any) -> Any:
+def make_one_rollout_agent(algorithm: ProbedPPO, n: int, **arguments: Any) -> Any:
     """Return an agent whose rollout has n samples, by default in one minibatch."""
     arguments.setdefault("batch_size", n)
-    return learner.make_agent_of_one_epoch(
-        learner.make_environment(), n_steps=n, learning_rate=constant_agents.FROZEN, **arguments
+    return algorithm.make_one_epoch_agent(
+        algorithm.make_environment(), n_steps=n, learning_rate=probe_agents.FROZEN, **arguments
     )
 
 
-def list_total_losses(learner: OnPolicy, agent: Any, **feed: Any) -> list[float]:
+def list_total_losses(algorithm: ProbedPPO, agent: Any, **feed: Any) -> list[float]:
     """Return the total loss of each optimiser step in one epoch."""
-    fill_rollout_buffer(learner, agent, **feed)
+    fill_rollout_buffer(algorithm, agent, **feed)
     losses = watched_updates.run_and_record_losses(agent.train, {"policy": agent.policy.optimizer})
     return losses["policy"]

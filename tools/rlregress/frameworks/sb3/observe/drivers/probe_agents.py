@@ -1,4 +1,4 @@
-"""Agents with networks whose outputs a probe fixes."""
+"""Agents that probes make, with networks whose outputs a probe fixes."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ FROZEN = 0.0
 OBSERVATION, NEXT, ACTION = 0.5, -0.5, 0.25
 
 
-def make_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
-    """Return an agent of the class ``algorithm`` with its defaults, a probe's seed and no log."""
+def make_agent(algorithm_class: Any, environment: Any, **arguments: Any) -> Any:
+    """Return an agent of the class with its defaults, the probe's seed and no log."""
     arguments.setdefault("seed", shift_seed(0))
-    options = compat.convert_arguments_of_algorithm(algorithm, **arguments)
+    options = compat.convert_arguments_of_algorithm(algorithm_class, **arguments)
     native = gyms.convert_environment(environment)
-    agent = algorithm(
-        compat.name_policy_of_dense_layers(algorithm, native), native, device="cpu", **options
+    agent = algorithm_class(
+        compat.name_policy_of_dense_layers(algorithm_class, native), native, device="cpu", **options
     )
     return compat.adapt_agent_to_current_names(agent, arguments)
 
 
-def make_off_policy_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
+def make_small_off_policy_agent(algorithm_class: Any, environment: Any, **arguments: Any) -> Any:
     """Make an agent as ``make_agent`` does, but small, and with one update for each step."""
     policy: dict[str, Any] = {"net_arch": [16]}
     policy.update(arguments.pop("policy_kwargs", {}))
@@ -41,7 +41,7 @@ def make_off_policy_agent(algorithm: Any, environment: Any, **arguments: Any) ->
     # The default of older versions is one collection an episode, and not every script ends one.
     arguments.setdefault("train_freq", 1)
     arguments.setdefault("gradient_steps", 1)
-    return make_agent(algorithm, environment, policy_kwargs=policy, **arguments)
+    return make_agent(algorithm_class, environment, policy_kwargs=policy, **arguments)
 
 
 def evaluate_agent(agent: Any, environment: Any, episodes: int) -> None:
@@ -75,24 +75,24 @@ def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
         make_output_constant(network, number)
 
 
-def pin_critics_for_update(
-    agent: Any, critic: Any, numbers: Iterable[float], action: Any = None
+def fix_critics_at_update_input(
+    agent: Any, critic: Any, q_values: Iterable[float], act: Any = None
 ) -> None:
-    """Make Q network i output numbers[i] for the input on which an update has to evaluate it.
+    """Make Q network i output q_values[i] for the input at which an update evaluates it.
 
     For other inputs it outputs other numbers. The expected observation is the stored one for a
     trained network, the next one for a target network. The expected action is ``ACTION``, or
-    ``action(observation)``. Agents without target networks have batch normalisation, so only
+    ``act(observation)``. Agents without target networks have batch normalisation, so only
     constant outputs are known in advance: see ``make_critics_constant``.
     """
-    numbers = list(numbers)
+    q_values = list(q_values)
     if not hasattr(agent, "critic_target"):
-        make_critics_constant(critic, numbers)
+        make_critics_constant(critic, q_values)
         return
     at = NEXT if critic is agent.critic_target else OBSERVATION
-    for network, number in zip(critic.q_networks, numbers, strict=False):
-        actions = torch.tensor([[at, ACTION if action is None else float(action(at))]])
-        make_output_constant_for_input(network, partial(network, actions), number)
+    for network, q_value in zip(critic.q_networks, q_values, strict=False):
+        actions = torch.tensor([[at, ACTION if act is None else float(act(at))]])
+        make_output_constant_for_input(network, partial(network, actions), q_value)
 
 
 def make_acting_function(agent: Any, target: bool = False) -> Any:
