@@ -98,11 +98,11 @@ def convert_networks_to_net_arch(networks: dict[str, Any]) -> Any:
     return [networks] if _read_version_numbers() < (1, 7) else networks
 
 
-def adapt_agent_to_current_names(agent: Any, requested: Mapping[str, Any]) -> Any:
+def adapt_agent_to_current_names(agent: Any, arguments: Mapping[str, Any]) -> Any:
     """Return the agent with its logger off, and with the current names of methods and networks.
 
     Args:
-        requested: arguments of its construction, among them those that this version lacks.
+        arguments: those of its construction, among them those that this version lacks.
     """
     silence_agent(agent)
     _add_train_method(agent)
@@ -113,9 +113,9 @@ def adapt_agent_to_current_names(agent: Any, requested: Mapping[str, Any]) -> An
     if hasattr(agent.policy, "value_net"):
         add_current_methods_to_policy(agent.policy)
     unknown = "normalize_advantage" not in list_parameters_of_function(type(agent))
-    if unknown and not requested.get("normalize_advantage", True):
+    if unknown and not arguments.get("normalize_advantage", True):
         _prevent_normalising_of_advantages(agent.rollout_buffer)
-    if requested.get("gradient_steps") == 0 and _read_version_numbers() < (1, 2):
+    if arguments.get("gradient_steps") == 0 and _read_version_numbers() < (1, 2):
         _let_learn_only_collect(agent)
     return agent
 

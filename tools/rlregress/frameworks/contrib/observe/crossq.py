@@ -116,12 +116,8 @@ def _measure_next_value_and_gradient_scale(inputs: Inputs) -> np.ndarray:
             lambda: agent.train(gradient_steps=1, batch_size=size)
         )
     error = float(inputs["value"]) - target
-    return np.array(
-        [
-            (target - float(inputs["reward"])) / discount,
-            watched_updates.require_one_number(gradients) / error,
-        ]
-    )
+    gradient = watched_updates.require_one_number(gradients)
+    return np.array([(target - float(inputs["reward"])) / discount, gradient / error])
 
 
 def _normalise_after_updates(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
@@ -233,9 +229,8 @@ def _measure_networks(inputs: Inputs) -> np.ndarray:
     widths = [
         layer.out_features for network in networks for layer in list_linear_layers(network)[:2]
     ]
-    return np.array(
-        [*widths, *(len(_list_norm_layers(network)) for network in networks)], dtype=float
-    )
+    counts = [len(_list_norm_layers(network)) for network in networks]
+    return np.array([*widths, *counts], dtype=float)
 
 
 PROBES: Mapping[str, Probe] = {

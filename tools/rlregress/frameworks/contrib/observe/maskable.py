@@ -11,7 +11,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.distributions import make_masked_proba_distribution
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 
-from rlregress.frameworks.contrib.observe.helpers.masked import Masked
+from rlregress.frameworks.contrib.observe.helpers.masked import MaskedEnvironment
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.probing import watched_updates
@@ -25,7 +25,7 @@ _NONE = 1e-4
 
 def _make_agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
     agent = probe_agents.make_agent(
-        MaskablePPO, Masked(allowed), n_steps=_ROWS, batch_size=_ROWS, n_epochs=1
+        MaskablePPO, MaskedEnvironment(allowed), n_steps=_ROWS, batch_size=_ROWS, n_epochs=1
     )
     make_output_constant(agent.policy.action_net, logits)
     return agent
@@ -83,7 +83,7 @@ def _measure_use_of_masks_in_predict(inputs: Inputs) -> np.ndarray:
         float(agent.predict(observation, deterministic=True, **options)[0])
         for options in ({"action_masks": mask}, {})
     ]
-    environment = Masked(inputs["allowed"], terminated=1.0)
+    environment = MaskedEnvironment(inputs["allowed"], terminated=1.0)
     evaluate_policy(agent, environment, n_eval_episodes=1, warn=False)
     return np.array([*actions, float(environment.received[0])])
 

@@ -27,9 +27,9 @@ from rlregress.frameworks.sb3.train.builtin_trainings import (
     make_sac_arguments,
 )
 from rlregress.frameworks.sb3.train.recorded_training import (
+    ScenarioTraining,
     Session,
     Step,
-    Training,
     act_in_bare_environment,
     act_with_agent_in_bare_environment,
     act_with_reloaded_policy,
@@ -72,9 +72,7 @@ class _MaskedChoices(gyms.Wrapper):
 
 
 def _find_masked_evaluation(name: str) -> Any:
-    """Return SB3-Contrib's variant, for action masks, of Stable-Baselines3's ``evaluate_policy`` or
-    ``EvalCallback``.
-    """
+    """Return SB3-Contrib's ``evaluate_policy`` or ``EvalCallback`` that uses action masks."""
     masked = {"evaluate_policy": evaluation, "EvalCallback": callbacks}[name]
     return getattr(masked, name.replace("Eval", "MaskableEval"))
 
@@ -136,7 +134,7 @@ def _make_training(
     stops_early: bool = False,
     normalize: Mapping[str, Any] | None = None,
     further_steps: Sequence[Step] = (),
-    learning: Callable[[Session], Mapping[str, Any]] = lambda session: {},
+    make_learn_arguments: Callable[[Session], Mapping[str, Any]] = lambda session: {},
     policy: str = "",
     actions: str = "box",
     observations: str = "box",
@@ -155,7 +153,7 @@ def _make_training(
             own files (docs/findings.md), or files of policies with code of the user.
         stops_early: whether a callback ends it in its second rollout.
         further_steps: further functions that are called with the session after the training.
-        learning: further arguments of ``learn``.
+        make_learn_arguments: returns further arguments of ``learn``.
         policy: name of the policy; empty: the one that fits the observations.
         actions, observations, own, around: of ``Environments``.
     """
@@ -172,8 +170,8 @@ def _make_training(
         afterwards: list[Step] = [
             capture_learning_rates,
             save_load_and_continue,
-            partial(play_three_episodes, returns=True),
-            partial(play_three_episodes, deterministic=False, returns=True),
+            partial(play_three_episodes, capture_returns=True),
+            partial(play_three_episodes, deterministic=False, capture_returns=True),
             act_with_agent_in_bare_environment,
             partial(act_with_agent_in_bare_environment, deterministic=False),
             *([partial(act_with_reloaded_policy, trusted=True)] if loads_policy else []),
@@ -181,7 +179,7 @@ def _make_training(
             _act_with_actor,
             _act_with_reloaded_agent,
         ]
-        return Training(
+        return ScenarioTraining(
             partial(find_algorithm_class, title),
             both,
             arguments,
@@ -193,7 +191,7 @@ def _make_training(
                 make_evaluation_callback,
                 *([partial(make_callback_stopping_after_steps, steps=100)] if stops_early else []),
             ],
-            learning=learning,
+            make_learn_arguments=make_learn_arguments,
             then=afterwards,
             evaluation=_find_masked_evaluation if title == "MaskablePPO" else library_evaluation,
         )(make_env, seed)
@@ -228,7 +226,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "qrdqn": _qrdqn(
         {**_SHORT, "exploration_final_eps": 0.5},
         {},
-        learning=_capture_new_quantile_network,
+        make_learn_arguments=_capture_new_quantile_network,
     ),
     "qrdqn_images": _qrdqn(_SHORT, {}, observations="image"),
     "qrdqn_dictionary": _qrdqn(_SHORT, {}, observations="dict"),
@@ -304,7 +302,10 @@ TRAININGS: Mapping[str, TraceTraining] = {
         observations="dict-image",
     ),
     "maskableppo_multi_discrete": _masked(
-        {}, normalize={}, learning=lambda session: {"use_masking": False}, actions="multi-discrete"
+        {},
+        normalize={},
+        make_learn_arguments=lambda session: {"use_masking": False},
+        actions="multi-discrete",
     ),
     "maskableppo_multi_binary": _masked(
         {"batch_size": None},
@@ -360,7 +361,10 @@ TRAININGS: Mapping[str, TraceTraining] = {
         normalize={"norm_reward": False},
     ),
     "ars_processes": _ars(
-        {"n_top": 3}, {}, normalize={"norm_reward": False}, learning=_make_async_eval_argument
+        {"n_top": 3},
+        {},
+        normalize={"norm_reward": False},
+        make_learn_arguments=_make_async_eval_argument,
     ),
 }
 

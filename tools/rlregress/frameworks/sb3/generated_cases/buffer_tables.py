@@ -9,9 +9,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.generated_cases.call_sequences import (
-    record_steps,
-)
+from rlregress.frameworks.sb3.generated_cases.call_sequences import record_steps
 from rlregress.probing.option_variants import Kit, Subject, convert_to_recordable
 
 _COPIES = 2

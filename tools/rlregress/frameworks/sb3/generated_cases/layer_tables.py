@@ -78,11 +78,8 @@ def _make_distribution_pairs() -> dict[str, Any]:
 
 def _make_distribution_subject(name: str) -> Subject:
     word, size, _ = _DISTRIBUTIONS[name]
-    parameters, other_parameters, best = (
-        _make_distribution_parameters(name, 0.0),
-        _make_distribution_parameters(name, 0.5),
-        Keywords(deterministic=True),
-    )
+    parameters, other_parameters = (_make_distribution_parameters(name, n) for n in (0.0, 0.5))
+    best = Keywords(deterministic=True)
     return make_class_subject(f"common.distributions:{name}Distribution",
     {"": lambda: {word: size}},
                 lambda law: law.proba_distribution(*parameters) is law, ("get_actions",),
@@ -124,11 +121,8 @@ def _make_and_describe_distribution(make_distribution: Any, arguments: Any) -> A
 
 def list_subjects() -> dict[str, list[Subject]]:
     """Return the calls to generate for layers and for distributions, by part."""
-    layers, own, space_table = (
-        partial("common.torch_layers:{}".format),
-        gyms.spaces,
-        make_space_of_each_kind(),
-    )
+    layers, own = partial("common.torch_layers:{}".format), gyms.spaces
+    space_table = make_space_of_each_kind()
     sizes = {"both": [4, 3], "none": [], "apart": {"pi": [4], "qf": [3, 2]},
              "pi": {"pi": [4]}, "qf": {"qf": [4]}, "number": 4}  # fmt: skip
     architectures = {"both": [4, 3], "apart": compat.convert_networks_to_net_arch({"pi": [4],

@@ -73,10 +73,7 @@ def _make_observations_of_spaces() -> dict[str, Any]:
         )
         for number, observation in enumerate([*rows, *wrong]):
             inputs[f"{name} {number}"] = (observation, space)
-    alone, both = (
-        _make_array_of_space(space_table["dict"]),
-        _make_array_of_space(space_table["dict"], 2),
-    )
+    alone, both = (_make_array_of_space(space_table["dict"], *rows) for rows in ((), (2,)))
     inputs["one alone"] = {**alone, "box": both["box"]}, space_table["dict"]
     inputs["one of several"] = {**both, "box": alone["box"]}, space_table["dict"]
     return inputs

@@ -12,7 +12,7 @@ import torch
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers.on_policy import PROBED_PPO, ProbedPPO
-from rlregress.frameworks.sb3.train.collection import AtRolloutEnd
+from rlregress.frameworks.sb3.train.collection import RolloutEndCallback
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
     list_linear_layers,
@@ -28,7 +28,7 @@ def _read_array_of_one_rollout(agent: Any, name: str) -> np.ndarray:
     def copy_array_of_buffer(agent: Any) -> None:
         arrays.append(np.array(getattr(agent.rollout_buffer, name)).flatten())
 
-    agent.learn(agent.n_steps, callback=AtRolloutEnd(copy_array_of_buffer))
+    agent.learn(agent.n_steps, callback=RolloutEndCallback(copy_array_of_buffer))
     (array,) = arrays
     return array
 

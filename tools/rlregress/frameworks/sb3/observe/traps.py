@@ -150,7 +150,7 @@ def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
     return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
 
 
-def _measure_share_of_rewardless_rows(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_reset_steps(inputs: Inputs) -> np.ndarray:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
     agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0
@@ -223,9 +223,8 @@ def _measure_reported_losses_by_minibatch_count(algorithm: ProbedPPO, inputs: In
         )
         return np.array([training.agent.logger.name_to_value[name] for name in named])
 
-    ratios = list_reported_losses(
-        int(inputs["epochs"]), steps // minibatches
-    ) / list_reported_losses(1, steps)
+    losses = list_reported_losses(int(inputs["epochs"]), steps // minibatches)
+    ratios = losses / list_reported_losses(1, steps)
     return np.array([ratios.min(), ratios.max()])
 
 
@@ -261,7 +260,7 @@ PROBES: Mapping[str, Probe] = {
     "networks.critic_count": _measure_critic_count,
     "dqn.exploration.draw": partial(measure_share_of_mixed_exploration, DQN),
     "collection.truncated_flags": _measure_truncated_flags,
-    "collection.autoreset": _measure_share_of_rewardless_rows,
+    "collection.autoreset": _measure_share_of_reset_steps,
     "logging.approx_kl": _measure_approx_kl,
     "logging.losses": partial(_measure_reported_losses_by_minibatch_count, PROBED_PPO),
     "logging.update_count": _measure_update_count,

@@ -20,7 +20,7 @@ from rlregress.probing.heads import call_prepare_with_heads
 from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
-class AtRolloutEnd(BaseCallback):
+class RolloutEndCallback(BaseCallback):
     """A callback that calls ``callback`` with the agent after each rollout, before its update."""
 
     def __init__(self, callback: Callable[[Any], None]) -> None:
@@ -76,7 +76,7 @@ def collect_transitions(
             done = compat.read_episode_starts_of_rollout(model)[1:]
             rollouts.append((buffer.observations.copy(), buffer.rewards.copy(), done))
 
-    model.learn(request.total_steps, callback=AtRolloutEnd(copy_rollout))
+    model.learn(request.total_steps, callback=RolloutEndCallback(copy_rollout))
     if rollouts:
         observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
         return Transitions(observations, None, rewards, done, None)

@@ -74,7 +74,7 @@ Step = Callable[[Session], Any]
 
 
 @dataclass(frozen=True)
-class Training:
+class ScenarioTraining:
     """A short training, to be called with ``make_env`` and a seed.
 
     Attributes:
@@ -87,7 +87,7 @@ class Training:
         steps: of environments, over all copies.
         first: what the user does with the agent before it learns.
         callbacks: each makes a callback of the training.
-        learning: returns further arguments of ``learn_again``.
+        make_learn_arguments: returns further arguments of ``learn``.
         then: what is done with the agent afterwards, in this order.
         instead: the training that follows if the library refuses this one, so that the trace holds
             its error and more; None: the error ends the trace.
@@ -103,9 +103,9 @@ class Training:
     steps: int = 96
     first: Sequence[Step] = ()
     callbacks: Sequence[Step] = ()
-    learning: Callable[[Session], Mapping[str, Any]] = lambda session: {}
+    make_learn_arguments: Callable[[Session], Mapping[str, Any]] = lambda session: {}
     then: Sequence[Step] = ()
-    instead: Training | None = None
+    instead: ScenarioTraining | None = None
     evaluation: Callable[[str], Any] = find_evaluation
 
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
@@ -152,7 +152,8 @@ class Training:
         for step in self.first:
             step(session)
         callbacks = [make(session) for make in self.callbacks] or None
-        model.learn(self.steps, callback=callbacks, **self.learning(session))
+        further = self.make_learn_arguments(session)
+        model.learn(self.steps, callback=callbacks, **further)
         for step in self.then:
             step(session)
         if isinstance(environment, VecEnv):
@@ -299,21 +300,21 @@ def act_with_reloaded_policy(session: Session, trusted: bool = False) -> None:
 
 
 def play_three_episodes(
-    session: Session, deterministic: bool = True, returns: bool = False
+    session: Session, deterministic: bool = True, capture_returns: bool = False
 ) -> None:
     """Play three episodes after the training.
 
     Args:
-        returns: the trace records their returns and lengths.
+        capture_returns: the trace records their returns and lengths.
     """
     environment = session.environments.make_wrapped_environment(training=False)
     if session.environments.normalize is not None:
         sync_envs_normalization(session.model.get_env(), environment)
-    options = {"return_episode_rewards": True} if returns else {}
+    options = {"return_episode_rewards": True} if capture_returns else {}
     returned = session.evaluation("evaluate_policy")(
         session.model, environment, 3, deterministic=deterministic, **options
     )
-    if returns:
+    if capture_returns:
         capture_numbers([list(map(float, numbers)) for numbers in returned])
 
 

@@ -141,10 +141,8 @@ def convert_hyperparameters_to_arguments(
     if algorithm == "ppo" and settings.pop("anneal_learning_rate"):
         settings["learning_rate"] = _make_linear_schedule(settings["learning_rate"])
     if algorithm == "sac":
-        tuned, constant = (
-            settings.pop("tune_temperature", True),
-            settings.pop("fixed_temperature", None),
-        )
+        tuned = settings.pop("tune_temperature", True)
+        constant = settings.pop("fixed_temperature", None)
         initial = f"auto_{float(settings.pop('initial_temperature'))}"
         arguments["ent_coef"] = initial if tuned else constant
         reasons += [
@@ -238,13 +236,9 @@ def _make_value_function(model: Any, library: Library) -> Callable[[np.ndarray],
                 return model.policy.predict_values(tensor, **memory).numpy().reshape(-1)
             if not hasattr(model, "actor"):
                 # values of actions [rows, actions], or their quantiles [rows, quantiles, actions]
-                action_values = _find_action_value_networks(model)[0](tensor)
-                return (
-                    action_values.reshape(len(action_values), -1, action_values.shape[-1])
-                    .mean(1)
-                    .amax(1)
-                    .numpy()
-                )
+                outputs = _find_action_value_networks(model)[0](tensor)
+                by_quantile = outputs.reshape(len(outputs), -1, outputs.shape[-1])
+                return by_quantile.mean(1).amax(1).numpy()
             actions = model.policy.scale_action(model.predict(observations, deterministic=True)[0])
             values = model.critic(tensor, torch.as_tensor(actions))
             if isinstance(values, torch.Tensor):

@@ -41,12 +41,8 @@ def capture_counts_of_monitor(session: Session) -> None:
             _, _, is_over = gyms.step_to_triple(monitor, monitor.action_space.low)
     counts = [monitor.get_total_steps(), monitor.get_episode_lengths()]
     counts += [monitor.get_episode_rewards(), len(monitor.get_episode_times())]
-    capture_numbers(
-        [
-            *counts,
-            _describe_error_of_call(lambda: gyms.step_to_triple(monitor, monitor.action_space.low)),
-        ]
-    )
+    step = partial(gyms.step_to_triple, monitor, monitor.action_space.low)
+    capture_numbers([*counts, _describe_error_of_call(step)])
 
 
 def act_with_halved_parameter_vector(session: Session) -> None:

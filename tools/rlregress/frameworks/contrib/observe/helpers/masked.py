@@ -10,7 +10,7 @@ import numpy as np
 from rlregress.probing.scripted import Scripted
 
 
-class Masked(Scripted):
+class MaskedEnvironment(Scripted):
     """An environment with a constant mask of allowed actions."""
 
     def __init__(self, allowed: Sequence[float], **script: Any) -> None:

@@ -10,7 +10,7 @@ import torch
 from sb3_contrib import TRPO, MaskablePPO, RecurrentPPO
 from sb3_contrib.common.recurrent.type_aliases import RNNStates
 
-from rlregress.frameworks.contrib.observe.helpers.masked import Masked
+from rlregress.frameworks.contrib.observe.helpers.masked import MaskedEnvironment
 from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
 
 
@@ -22,7 +22,7 @@ class ProbedMaskablePPO(ProbedPPO):
     def make_environment(self, *bounds: Any, **script: Any) -> Any:
         """Return an environment with two actions."""
         del bounds
-        return Masked([1.0, 1.0], **script)
+        return MaskedEnvironment([1.0, 1.0], **script)
 
     def compute_log_prob(
         self, agent: Any, observation: np.ndarray, action: np.ndarray

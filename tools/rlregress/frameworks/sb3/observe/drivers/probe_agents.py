@@ -52,9 +52,7 @@ def evaluate_agent(agent: Any, environment: Any, episodes: int) -> None:
 
 
 def list_optimizers(agent: Any) -> dict[str, torch.optim.Optimizer]:
-    """Return the optimisers of an off-policy agent: critic, actor, and temperature if it is
-    trained.
-    """
+    """Return the optimisers of an off-policy agent: critic, actor, and any temperature's."""
     by_role = {"critic": agent.critic.optimizer, "actor": agent.actor.optimizer}
     if getattr(agent, "ent_coef_optimizer", None) is not None:
         by_role["temperature"] = agent.ent_coef_optimizer

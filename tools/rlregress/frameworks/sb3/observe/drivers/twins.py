@@ -100,10 +100,10 @@ class Driver:
             seed=shift_seed(s.seed),
             **settings,
         )
-        self._prepare_agent(agent)
+        self._apply_settings_to_agent(agent)
         return agent
 
-    def _prepare_agent(self, agent: Any) -> None:
+    def _apply_settings_to_agent(self, agent: Any) -> None:
         s = self._settings
         if s.log_prob is not None and hasattr(agent.actor, "action_log_prob"):
             probe_agents.fix_log_prob_of_actor(agent.actor, s.log_prob)

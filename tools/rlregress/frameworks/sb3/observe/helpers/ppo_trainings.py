@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
-from rlregress.frameworks.sb3.train.collection import AtRolloutEnd
+from rlregress.frameworks.sb3.train.collection import RolloutEndCallback
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing import watched_updates
 
@@ -108,7 +108,7 @@ def train_and_record(
 
     with _record_training(training.agent, training):
         losses = watched_updates.run_and_record_losses(
-            lambda: training.agent.learn(total_steps, callback=AtRolloutEnd(note_rollout)),
+            lambda: training.agent.learn(total_steps, callback=RolloutEndCallback(note_rollout)),
             {"policy": training.agent.policy.optimizer},
         )
     training.losses = losses["policy"]
