@@ -62,7 +62,7 @@ def convert_arguments_of_algorithm(algorithm: Any, **arguments: Any) -> dict[str
     if "normalize_advantage" not in parameters:
         # until 1.4 PPO normalised always: see ``_UnnormalisedAdvantages``
         arguments.pop("normalize_advantage", None)
-    if arguments.get("policy_kwargs", {}).get("n_critics") and not _has_critic_count(algorithm):
+    if arguments.get("policy_kwargs", {}).get("n_critics") and not _takes_critic_count(algorithm):
         if arguments["policy_kwargs"]["n_critics"] != 2:
             raise Unsupported(f"{algorithm.__name__} of this version always has two Q networks")
         arguments["policy_kwargs"] = {
@@ -76,7 +76,7 @@ def convert_arguments_of_algorithm(algorithm: Any, **arguments: Any) -> dict[str
     return arguments
 
 
-def _has_critic_count(algorithm: Any) -> bool:
+def _takes_critic_count(algorithm: Any) -> bool:
     return "n_critics" in list_parameters_of_function(find_policy_class(algorithm, "MlpPolicy"))
 
 

@@ -94,7 +94,7 @@ class OldGymEnv(Env):
 
     def reset(self, **options: Any) -> Any:
         if options.get("seed") is not None:
-            # of who takes it for one of gymnasium's
+            # passed as to an environment of gymnasium
             self.seed(options.pop("seed"))
         seed, self._next_seed = self._next_seed, None
         return self._environment.reset(seed=seed, options=options or None)[0]

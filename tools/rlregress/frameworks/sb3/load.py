@@ -40,7 +40,7 @@ _NO_SETTINGS = {
     "quantile_net", "quantile_net_target", "ent_coef_optimizer", "replay_buffer", "rollout_buffer",
     "ep_info_buffer", "ep_success_buffer", "system_info",
 }  # fmt: skip
-#: none of them as it is by default: a setting that is lost would be the same.
+#: no setting has its default value: otherwise a file that lost it would load the same agent.
 ON_POLICY = {"n_steps": 16, "gamma": 0.97, "gae_lambda": 0.9, "vf_coef": 0.6,
              "max_grad_norm": 0.4}  # fmt: skip
 OFF_POLICY = {
@@ -254,7 +254,7 @@ def _make_kind_of_parameter_file(recipe: AgentRecipe) -> FileKind:
 def _make_kind_of_policy_file(recipe: AgentRecipe) -> FileKind:
     def get_policy(agent: Any) -> Any:
         if not hasattr(agent.policy, "save"):
-            raise Unsupported("a policy cannot be saved alone")
+            raise Unsupported("this version cannot save a policy alone")
         return agent.policy
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
@@ -377,7 +377,7 @@ def _make_kind_of_checkpoint(recipe: AgentRecipe) -> FileKind:
 
 # -- a user's own ----------------------------------------------------------------------------------
 
-#: what a module of policies, or a setting, says of the algorithm: the first that fits.
+#: (part of the policies' module, or a setting, algorithm's class): the first that fits decides.
 _TELLING = (
     ("sb3_contrib.common.recurrent", "RecurrentPPO"),
     ("sb3_contrib.common.maskable", "MaskablePPO"),

@@ -229,7 +229,7 @@ def _list_default_arguments(algorithm_class: Any) -> dict[str, Any]:
     small: dict[str, Any] = {"buffer_size": 1} if "buffer_size" in parameters else {}
     agent = construct_small_agent(algorithm_class, algorithm_class is DQN, **small)
     settings = dict(
-        _read_arguments(agent, set(parameters) - {"policy", "env", "device", "seed", *small})
+        _list_argument_values(agent, set(parameters) - {"policy", "env", "device", "seed", *small})
     )
     settings.update({name: parameters[name].default for name in small})
     settings["learning_rate"] = (agent.lr_schedule(1.0), agent.lr_schedule(0.5))
@@ -246,7 +246,7 @@ def _list_default_arguments(algorithm_class: Any) -> dict[str, Any]:
     return settings
 
 
-def _read_arguments(agent: Any, names: Any) -> Iterator[tuple[str, Any]]:
+def _list_argument_values(agent: Any, names: Any) -> Iterator[tuple[str, Any]]:
     for name in sorted(names):
         value = getattr(agent, name, agent)
         if callable(value) and not isinstance(value, type) and value is not agent:

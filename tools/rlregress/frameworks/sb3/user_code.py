@@ -15,7 +15,7 @@ from rlregress.frameworks.sb3.library import find_in_library
 
 
 class Capture:
-    """An object whose ``capture`` returns what a user looks at, so that traces record it."""
+    """An object whose ``capture`` is recorded by traces: its argument is what a user looks at."""
 
     def capture(self, numbers: list[Any]) -> list[Any]:
         return numbers
@@ -156,7 +156,7 @@ def make_monitored_environment(env: Any) -> Any:
 
 
 class FakeAtari(gyms.Env):
-    """A game with three buttons and three lives, as the library's Atari wrappers expect one.
+    """A game with three actions and three lives, which the library's Atari wrappers accept.
 
     Args:
         environment: one of the library's, with images and three choices.
@@ -247,7 +247,7 @@ def make_extractor_class_without_bias() -> Any:
 def _make_extractor_class(make_layers: Callable[[int], Any]) -> Any:
     base = find_in_library("common.torch_layers", "BaseFeaturesExtractor")
 
-    class Own(base):  # type: ignore[misc, valid-type]
+    class UserExtractor(base):  # type: ignore[misc, valid-type]
         """A features extractor with as many features as an observation has numbers."""
 
         def __init__(self, observation_space: Any) -> None:
@@ -258,21 +258,21 @@ def _make_extractor_class(make_layers: Callable[[int], Any]) -> Any:
         def forward(self, observations: Any) -> Any:
             return self.layers(observations)
 
-    return Own
+    return UserExtractor
 
 
 def make_recording_buffer_class(name: str) -> Any:
     """Return a subclass of a buffer of the library whose ``add`` captures its arguments."""
     base = find_in_library("common.buffers", name)
 
-    class Own(base):  # type: ignore[misc, valid-type]
+    class RecordingBuffer(base):  # type: ignore[misc, valid-type]
         """The same buffer, with an ``add`` that captures its arguments."""
 
         def add(self, *arguments: Any, **named: Any) -> None:
             Capture().capture([value for value in arguments if not isinstance(value, list)])
             super().add(*arguments, **named)
 
-    return Own
+    return RecordingBuffer
 
 
 class CompiledModule(nn.Module):
@@ -290,7 +290,7 @@ class CompiledModule(nn.Module):
 
 
 class SilentCallback(BaseCallback):
-    """A callback that returns None in place of whether to go on."""
+    """A callback whose ``_on_step`` returns None, not whether to continue."""
 
     def _on_step(self) -> Any:
         return None
@@ -307,7 +307,7 @@ class StartingCallback(BaseCallback):
 
 
 class CountingCallback(BaseCallback):
-    """A callback that captures the number of steps, and ends the training after so many.
+    """A callback that captures the number of steps at each step, and ends the training.
 
     Args:
         steps: the number after which the training ends.

@@ -12,8 +12,8 @@ from typing import Any
 from rlregress.probing import families
 from rlregress.probing.interface import Probe
 
-_ACTOR_CRITICS = "of its classes that learn from rollouts this is not probed yet"
-_OF_SB3 = "is the code of Stable-Baselines3, and checked there"
+_ACTOR_CRITICS = "is not probed yet on its on-policy classes"
+_OF_SB3 = "uses the code of Stable-Baselines3, which is checked there"
 
 
 def _expand_probe_to_scopes(

@@ -72,7 +72,7 @@ PROBES: Mapping[str, tuple[str, ...]] = {
     "gae.lambda_zero": _ALL,
     "gae.stored_values": _ALL,
 }
-_CHECKED_ON_PPO = "is checked on the class that these are made of"
+_CHECKED_ON_PPO = "is checked on the PPO of Stable-Baselines3"
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
 ABSENT: Mapping[str, str] = {
     "ppo.parallel_gradient": _CHECKED_ON_PPO,

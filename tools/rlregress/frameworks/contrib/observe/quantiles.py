@@ -27,7 +27,7 @@ def _make_qrdqn_agent(**arguments: Any) -> Any:
     return probe_agents.make_agent(QRDQN, Scripted(discrete=2), buffer_size=8, **arguments)
 
 
-def _count_default_quantiles(inputs: Inputs) -> np.ndarray:
+def _count_default_qrdqn_quantiles(inputs: Inputs) -> np.ndarray:
     del inputs
     values = _make_qrdqn_agent().quantile_net(torch.zeros(1, 1))
     return np.array([values.shape[1]], dtype=np.float64)
@@ -39,14 +39,14 @@ def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
     return np.log10([optimizer.param_groups[0]["eps"] for optimizer in optimizers])
 
 
-def _measure_default_quantile_counts(inputs: Inputs) -> np.ndarray:
+def _list_default_tqc_counts(inputs: Inputs) -> np.ndarray:
     del inputs
     agent = probe_agents.make_agent(TQC, Scripted(), buffer_size=8)
     values = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
     return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net], dtype=np.float64)
 
 
-def _make_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
+def _make_tqc_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
     """Return a TQC agent whose networks and target networks output the quantiles of the inputs."""
     networks, count = inputs["quantiles"].shape
     agent = probe_agents.make_small_off_policy_agent(
@@ -68,7 +68,7 @@ def _make_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
 
 def _measure_target_quantiles(inputs: Inputs) -> np.ndarray:
     discount = float(inputs["discount"])
-    agent = _make_agent_with_quantiles(inputs, gamma=discount)
+    agent = _make_tqc_agent_with_quantiles(inputs, gamma=discount)
     targets: list[np.ndarray] = []
     with quantile_targets.call_with_quantile_targets(
         lambda target: targets.append(target.numpy().copy())
@@ -80,7 +80,7 @@ def _measure_target_quantiles(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_actor_loss(inputs: Inputs) -> np.ndarray:
-    agent = _make_agent_with_quantiles(inputs)
+    agent = _make_tqc_agent_with_quantiles(inputs)
     update = partial(agent.train, gradient_steps=1, batch_size=_ROWS)
     losses = watched_updates.run_and_record_losses(update, probe_agents.list_optimizers(agent))
     return np.array([watched_updates.require_one_number(losses["actor"])])
@@ -92,7 +92,7 @@ PROBES: Mapping[str, Probe] = {
     "qrdqn.loss.reduction": partial(quantiles.measure_loss_reduction, QuantileNetwork),
     "qrdqn.target.action": partial(quantiles.measure_target_action, QuantileNetwork),
     "qrdqn.policy.action": partial(quantiles.measure_greedy_action, QuantileNetwork),
-    "qrdqn.quantiles.default": _count_default_quantiles,
+    "qrdqn.quantiles.default": _count_default_qrdqn_quantiles,
     "qrdqn.adam.epsilon": _measure_adam_epsilon,
     "tqc.critic_loss.distance": partial(quantiles.measure_loss_distance, Critics),
     "tqc.critic_loss.fractions": partial(quantiles.measure_loss_shares_of_quantiles, Critics),
@@ -100,5 +100,5 @@ PROBES: Mapping[str, Probe] = {
     "tqc.critic_loss.networks": partial(quantiles.measure_loss_of_several_networks, Critics),
     "tqc.target.dropped": _measure_target_quantiles,
     "tqc.actor_loss.quantiles": _measure_actor_loss,
-    "tqc.quantiles.default": _measure_default_quantile_counts,
+    "tqc.quantiles.default": _list_default_tqc_counts,
 }

@@ -266,7 +266,7 @@ def save_load_and_continue(
 
 def _raise_if_policy_cannot_be_saved(model: Any) -> None:
     if not hasattr(model.policy, "save"):
-        raise Unsupported("a policy cannot be saved alone")
+        raise Unsupported("this version cannot save a policy alone")
 
 
 def _allow_loading_unknown_types() -> Any:

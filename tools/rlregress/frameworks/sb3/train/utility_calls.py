@@ -48,7 +48,7 @@ def capture_counts_of_monitor(session: Session) -> None:
 def act_with_halved_parameter_vector(session: Session) -> None:
     """Read the parameters as one vector, load half of it, and capture an action."""
     if not hasattr(session.model.policy, "load_from_vector"):
-        raise Unsupported("a policy takes no vector of parameters")
+        raise Unsupported("this version's policies have no load_from_vector")
     session.model.policy.load_from_vector(0.5 * session.model.policy.parameters_to_vector())
     observation = gyms.reset_to_observation(session.environments.make_one_environment(first=0))
     capture_numbers([session.model.predict(observation, deterministic=True)[0]])
@@ -172,7 +172,7 @@ def inspect_vectorised_environments(session: Session) -> None:
     """Capture attributes, methods, wrappers, resets and warnings of a vectorised environment."""
     environment = session.environments.make_wrapped_environment()
     if not hasattr(environment, "has_attr"):
-        raise Unsupported("environments side by side have no has_attr")
+        raise Unsupported("this version's vectorised environments have no has_attr")
     environment.set_attr("mark", 3)
     environment.set_attr("mark", 4, indices=[1])
     marks = [environment.get_attr("mark"), environment.get_attr("mark", 1)]

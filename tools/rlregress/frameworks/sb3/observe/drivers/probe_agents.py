@@ -68,7 +68,7 @@ def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
     """Make Q network i of a critic output numbers[i] for every input."""
     numbers = list(numbers)
     if len(numbers) != len(critic.q_networks):
-        raise ValueError(f"{len(critic.q_networks)} Q networks, {len(numbers)} numbers for them")
+        raise ValueError(f"{len(critic.q_networks)} Q networks, but {len(numbers)} numbers")
     for network, number in zip(critic.q_networks, numbers, strict=False):
         make_output_constant(network, number)
 
@@ -93,9 +93,9 @@ def fix_critics_at_update_input(
         make_output_constant_for_input(network, partial(network, actions), q_value)
 
 
-def make_acting_function(agent: Any, target: bool = False) -> Any:
+def make_acting_function(agent: Any, use_target: bool = False) -> Any:
     """Return the noiseless policy, or its target, as a function: observation -> action."""
-    actor = agent.actor_target if target and hasattr(agent, "actor_target") else agent.actor
+    actor = agent.actor_target if use_target and hasattr(agent, "actor_target") else agent.actor
 
     def compute_action(observation: float) -> torch.Tensor:
         inputs = torch.full((1, 1), observation)

@@ -148,7 +148,7 @@ class Driver:
     def compute_target(self, q_values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
         critic = probe_agents.find_target_critics(agent)
-        following = probe_agents.make_acting_function(agent, target=True)
+        following = probe_agents.make_acting_function(agent, use_target=True)
         probe_agents.fix_critics_at_update_input(agent, critic, q_values, following)
         return watched_updates.run_and_find_target(partial(self._update_once, agent))
 

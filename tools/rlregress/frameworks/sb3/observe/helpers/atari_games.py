@@ -42,7 +42,7 @@ def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
             wrapper.env = native
             break
         if type(wrapper).__module__ != atari_wrappers.__name__:
-            raise Unprobed(f"{type(wrapper).__name__} does several things in one", is_known=False)
+            raise Unprobed(f"{type(wrapper).__name__} may replace {name}", is_known=False)
         wrapper = wrapper.env
     return wrapper
 
