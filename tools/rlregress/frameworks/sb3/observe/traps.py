@@ -234,7 +234,7 @@ def _measure_update_count(inputs: Inputs) -> np.ndarray:
     return np.array([float(agent.logger.name_to_value["train/n_updates"])])
 
 
-def _measure_whether_first_update_fails(inputs: Inputs) -> np.ndarray:
+def _flag_failure_before_policy_update(inputs: Inputs) -> np.ndarray:
     agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
     )
@@ -264,7 +264,7 @@ PROBES: Mapping[str, Probe] = {
     "logging.approx_kl": _measure_approx_kl,
     "logging.losses": partial(_measure_reported_losses_by_minibatch_count, PROBED_PPO),
     "logging.update_count": _measure_update_count,
-    "logging.before_policy_update": _measure_whether_first_update_fails,
+    "logging.before_policy_update": _flag_failure_before_policy_update,
 }
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
 ABSENT: Mapping[str, str] = {
