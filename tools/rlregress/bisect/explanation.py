@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from packaging.version import InvalidVersion, Version
 
-from rlregress.bisect.symptoms import Checked, Symptom
+from rlregress.bisect.symptoms import Symptom, TestedVersion
 from rlregress.catalogue import registry
 from rlregress.catalogue.registry import Detail
 from rlregress.frameworks.base import Adapter
@@ -41,7 +41,7 @@ _LINES = 24
 def explain_changing_step(
     step: SymptomChange,
     symptom: Symptom,
-    versions: tuple[Checked, Checked],
+    versions: tuple[TestedVersion, TestedVersion],
     adapters: Sequence[Adapter],
 ) -> SymptomChange:
     """Add to a step the changed functions, the first difference, and changelog entries.
@@ -84,7 +84,7 @@ def _format_differing_lines(hunk: Hunk) -> list[str]:
 
 
 def _explain_step_by_trace(
-    step: SymptomChange, symptom: Symptom, versions: tuple[Checked, Checked]
+    step: SymptomChange, symptom: Symptom, versions: tuple[TestedVersion, TestedVersion]
 ) -> tuple[SymptomChange, list[ChangedPiece]]:
     """Return the first difference of traces, and the functions whose reversal removes it."""
     with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
@@ -117,7 +117,7 @@ def _explain_step_by_trace(
 
 
 def _explain_step_by_code(
-    symptom: Symptom, versions: tuple[Checked, Checked], adapters: Sequence[Adapter]
+    symptom: Symptom, versions: tuple[TestedVersion, TestedVersion], adapters: Sequence[Adapter]
 ) -> tuple[list[ChangedPiece], bool]:
     """Return the differing functions that explain a symptom without trace, and whether any does.
 
@@ -154,14 +154,16 @@ def _explain_step_by_code(
 
 
 def _get_requested_versions(
-    versions: tuple[Checked, Checked],
+    versions: tuple[TestedVersion, TestedVersion],
 ) -> tuple[RequestedVersion, RequestedVersion]:
     old, new = versions
     return old.resolved.requested, new.resolved.requested
 
 
 def _fingerprint_both(
-    versions: tuple[Checked, Checked], adapters: Sequence[Adapter], details: Sequence[Detail] = ()
+    versions: tuple[TestedVersion, TestedVersion],
+    adapters: Sequence[Adapter],
+    details: Sequence[Detail] = (),
 ) -> Iterator[tuple[Fingerprint, Fingerprint]]:
     """Return the fingerprints of both versions, for each framework."""
     old, new = versions

@@ -16,7 +16,7 @@ from packaging.version import Version
 from rlregress import progress
 from rlregress.bisect import bisection, explanation, versions
 from rlregress.bisect.bisection import NEW, OLD, SKIPPED, Step
-from rlregress.bisect.symptoms import NOT_THERE, Checked, Symptom, Value
+from rlregress.bisect.symptoms import NOT_THERE, Symptom, TestedVersion, Value
 from rlregress.bisect.versions import Pins
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
@@ -52,7 +52,7 @@ class Candidate:
 
 @dataclass
 class Search:
-    """Measures a symptom in versions, each once, and remembers those that could not be checked.
+    """A bisection: measures a symptom in versions, once each, and notes those that it skips.
 
     Attributes:
         own: a folder for environments, each of which is removed after its measurement.
@@ -72,7 +72,7 @@ class Search:
     skipped: dict[str, str] = field(default_factory=dict)
     checked: set[str] = field(default_factory=set)
     apart: dict[str, str] = field(default_factory=dict)
-    _ends: Mapping[str, Checked] = field(default_factory=dict)
+    _ends: Mapping[str, TestedVersion] = field(default_factory=dict)
     _asked: Value = field(default_factory=dict)
     _folders: set[Path] = field(default_factory=set)
     _repeated: set[str] = field(default_factory=set)
@@ -118,7 +118,7 @@ class Search:
         self.values.clear()
         self._asked = {}
         self._ends = {
-            end.text: self.prepare_version(self.add_shared_packages(end.requested()))
+            end.text: self.make_tested_version(self.add_shared_packages(end.requested()))
             for end in (old, new)
         }
         ends = []
@@ -144,7 +144,7 @@ class Search:
         version = candidate.requested()
         if candidate.text not in self.apart:
             version = self.add_shared_packages(version)
-        checked = self._ends.get(candidate.text) or self.prepare_version(version)
+        checked = self._ends.get(candidate.text) or self.make_tested_version(version)
         second = replace(checked, folder=checked.folder / "again")
         second.folder.mkdir(exist_ok=True)
         try:
@@ -159,7 +159,7 @@ class Search:
                 f"expected the same {self.symptom.title} each time"
             )
 
-    def remove_files_of_version(self, checked: Checked) -> None:
+    def remove_files_of_version(self, checked: TestedVersion) -> None:
         """Remove the files of a measured version; the ends stay."""
         if checked.folder in [end.folder for end in self._ends.values()]:
             return
@@ -175,13 +175,13 @@ class Search:
             return None
         return checkouts / version.tree.relative_to(checkouts).parts[0]
 
-    def forget_measurements(self) -> None:
-        """Forget measurements of a user's code, which may read files that versions do not name."""
+    def remove_user_code_measurements(self) -> None:
+        """Remove stored measurements of user code, which may read files of no version."""
         if self.symptom.foreign:
             for folder in self._folders:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def describe_unanswered(self) -> list[str]:
+    def describe_one_sided_values(self) -> list[str]:
         """Describe values that only one of the two ends has."""
         return [
             f"{scope or self.symptom.title}, which {end} does not answer"
@@ -259,7 +259,7 @@ class Search:
         return value
 
     def _measure_version(self, version: RequestedVersion) -> Value:
-        checked = self.prepare_version(version)
+        checked = self.make_tested_version(version)
         try:
             return self.symptom.value(checked, self._old_end)
         finally:
@@ -268,7 +268,7 @@ class Search:
     def add_shared_packages(self, version: RequestedVersion) -> RequestedVersion:
         """Add the packages that both ends share to a version."""
         return (
-            version.add_pins_of_base(self.shared)
+            version.add_missing_pins(self.shared)
             if self.shared and version.requirements
             else version
         )
@@ -280,12 +280,12 @@ class Search:
         )[1]
 
     @property
-    def _old_end(self) -> Checked:
+    def _old_end(self) -> TestedVersion:
         return next(iter(self._ends.values()))
 
     @cached_property
-    def _inputs_of_all_versions(self) -> list[str]:
-        """Return the inputs that all measurements of this search share, whatever the version."""
+    def _cache_key_texts_of_search(self) -> list[str]:
+        """Return texts of the cache key that all versions of this search share."""
         ours = state.digest_own_code("bisect", "upgrade", "training", "check")
         return [ours, state.describe_machine_for_recordings(), self.symptom.key]
 
@@ -297,17 +297,17 @@ class Search:
         ]
         return [*installed.list_installed_pins(), *digests]
 
-    def prepare_version(self, version: RequestedVersion) -> Checked:
-        """Prepare a version for measurement; see ``remove_files_of_version``."""
+    def make_tested_version(self, version: RequestedVersion) -> TestedVersion:
+        """Return a version to measure; it is installed when something is measured in it."""
         resolved_version = self._resolve_version(version)
-        parts = [*self._list_inputs(resolved_version), *self._inputs_of_all_versions]
+        parts = [*self._list_cache_key_texts(resolved_version), *self._cache_key_texts_of_search]
         folder = cached_folders.locate_cache() / "versions" / state.name_recordings_folder(parts)
         folder.mkdir(parents=True, exist_ok=True)
         self._folders.add(folder)
-        return Checked(resolved_version, self.adapters, self.own / uuid4().hex, folder)
+        return TestedVersion(resolved_version, self.adapters, self.own / uuid4().hex, folder)
 
-    def _list_inputs(self, version: ResolvedVersion) -> list[str]:
-        """Return texts that determine a version's content, if possible before it is installed."""
+    def _list_cache_key_texts(self, version: ResolvedVersion) -> list[str]:
+        """Return texts that identify a version's content, if possible before it is installed."""
         checkout = self._find_checkout_folder(version.requested)
         files = [checkout.name] if checkout is not None else []
         if version.versions is None:
@@ -340,9 +340,9 @@ def _start_search(
         except installer.Unreachable:
             raise
         except UserError:
-            search.forget_measurements()
+            search.remove_user_code_measurements()
             raise
-        search.forget_measurements()
+        search.remove_user_code_measurements()
 
 
 def search_changing_release(
@@ -403,7 +403,7 @@ def search_changing_release(
             if search.measure_ends(first, row[-1]):
                 for step in _find_changing_steps(search, row, finds_all):
                     change = _explain_found_step(search, row, step, releases, package)
-                    steps.append(_add_dates(change, dates))
+                    steps.append(_add_date_and_direction(change, dates))
                 if steps and not finds_all:
                     # the next package is searched with this one at the release found here
                     pins[package] = steps[-1].new
@@ -426,7 +426,7 @@ def _list_differing_packages(
     return differing
 
 
-def _add_dates(change: SymptomChange, dates: Mapping[str, str]) -> SymptomChange:
+def _add_date_and_direction(change: SymptomChange, dates: Mapping[str, str]) -> SymptomChange:
     """Add to a step its release date, and whether OLD is the newer release."""
     back = Version(change.new) < Version(change.old)
     return replace(change, date=dates.get(change.old if back else change.new, ""), back=back)
@@ -435,10 +435,10 @@ def _add_dates(change: SymptomChange, dates: Mapping[str, str]) -> SymptomChange
 def _require_environments_match_releases(
     search: Search,
     ends: tuple[RequestedVersion, RequestedVersion],
-    worlds: tuple[Candidate, Candidate],
+    new_installations: tuple[Candidate, Candidate],
 ) -> None:
     """Raise UserError if a user's environment differs from a new one with the same versions."""
-    for end, built in zip(ends, worlds, strict=True):
+    for end, built in zip(ends, new_installations, strict=True):
         if end.environment is None:
             continue
         own = Candidate(f"{end.text} as it is", partial(replace, end))
@@ -578,8 +578,7 @@ def _find_merged_branch(
     old_commits: Collection[str],
     candidate: Callable[[str], Candidate],
 ) -> tuple[tuple[str, str] | None, str]:
-    """Return the branch that brought the difference of a merge, if it forked before
-    the old commit.
+    """Return the branch whose merge brought the difference, if it forked before the old commit.
 
     Returns:
         The commit where that branch forked and its last commit, between which to search; or
@@ -606,7 +605,7 @@ def _make_result_from_both_ends(
             search.describe_value_of_version(first_version.text),
             search.describe_value_of_version(last_version.text),
         ),
-        unsearched=tuple(search.describe_unanswered()),
+        unsearched=tuple(search.describe_one_sided_values()),
         why=search.describe_error_of_end(last_version.text),
     )
 
@@ -664,8 +663,8 @@ def _explain_found_step(
     if not {old.text, new.text} & search.apart.keys():
         requested_versions = [search.add_shared_packages(version) for version in requested_versions]
     neighbours = (
-        search.prepare_version(requested_versions[0]),
-        search.prepare_version(requested_versions[1]),
+        search.make_tested_version(requested_versions[0]),
+        search.make_tested_version(requested_versions[1]),
     )
     try:
         return explanation.explain_changing_step(

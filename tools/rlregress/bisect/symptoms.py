@@ -54,8 +54,8 @@ class Unchecked(UserError):
 
 
 @dataclass(frozen=True)
-class Checked:
-    """A version of a search; its environment is made when something is measured in it.
+class TestedVersion:
+    """A version that a bisection measures; it is installed at the first measurement.
 
     Attributes:
         own: folder for the environment.
@@ -109,8 +109,8 @@ class Checked:
                 training.name
             ]
 
-    def select_steady_trace(self, training: Training) -> Trace:
-        """Record a training again, and return its trace with parts marked that do not repeat."""
+    def record_again_and_mark_unsteady(self, training: Training) -> Trace:
+        """Record a training again; return its first trace with the parts marked that differ."""
         with TemporaryDirectory(prefix="rlregress-again-") as folder:
             second = runtimes.load_or_record_traces(
                 [training], self.prepared.runtime, Path(folder)
@@ -135,8 +135,8 @@ class Symptom:
     """
 
     title: str
-    value: Callable[[Checked, Checked], Value]
-    candidate_names: Callable[[Checked], Iterable[str]] = lambda _: ()
+    value: Callable[[TestedVersion, TestedVersion], Value]
+    candidate_names: Callable[[TestedVersion], Iterable[str]] = lambda _: ()
     details: tuple[str, ...] = ()
     algorithm: str = ""
     scenario: str = ""
@@ -144,7 +144,7 @@ class Symptom:
     name: str = ""
     key: str = ""
     foreign: bool = False
-    why: Callable[[Checked], str] = lambda _: ""
+    why: Callable[[TestedVersion], str] = lambda _: ""
 
     @property
     def traced(self) -> bool:
@@ -160,7 +160,7 @@ def make_symptom_of_detail(adapter: Adapter, id: str) -> Symptom:
     """
     detail_entry = registry.get_detail(id)
 
-    def find_variants(checked: Checked, _: Checked) -> Value:
+    def find_variants(checked: TestedVersion, _: TestedVersion) -> Value:
         answers = {
             scope: scope_answer
             for (_, scope), scope_answer in checked.fingerprint_details(
@@ -221,7 +221,7 @@ def make_symptom_of_default(adapter: Adapter, option: str) -> Symptom:
         )
     _check_algorithm_exists(adapter, owner, option)
 
-    def find_default(checked: Checked, _: Checked) -> Value:
+    def find_default(checked: TestedVersion, _: TestedVersion) -> Value:
         answered = checked.fingerprint_details(adapter)
         defaults, unread = {**answered.defaults, **answered.signatures}, answered.unread
         values = {
@@ -241,7 +241,7 @@ def make_symptom_of_default(adapter: Adapter, option: str) -> Symptom:
             } or values
         return values or {"": NOT_THERE}
 
-    def list_candidate_names(checked: Checked) -> set[str]:
+    def list_candidate_names(checked: TestedVersion) -> set[str]:
         answered = checked.fingerprint_details(adapter)
         rows = [*answered.defaults.items(), *answered.signatures.items()]
         return {
@@ -264,13 +264,13 @@ def make_symptom_of_public_name(name: str) -> Symptom:
     """Return the symptom of a public name: its existence, kind and signature."""
     package = name.partition(".")[0]
 
-    def read_package(checked: Checked) -> public_names.Package:
+    def read_package(checked: TestedVersion) -> public_names.Package:
         folder = inventory.find_module(checked.prepared, package)
         if folder is None:
             raise Unchecked(f"it has no package {package}")
         return _tree(folder)
 
-    def find_signature(checked: Checked, base: Checked) -> Value:
+    def find_signature(checked: TestedVersion, base: TestedVersion) -> Value:
         def describe_signature(_: PreparedVersion) -> str:
             old, new = read_package(base), read_package(checked)
             rows = [tree.list_signatures(name) for tree in (old, new)]
@@ -325,14 +325,17 @@ def make_symptom_of_script(job: Mapping[str, Any], imports: Mapping[str, Sequenc
     )
 
 
-def _make_value_of_training(training: Training) -> Callable[[Checked, Checked], Value]:
-    def compare_with_old_end(checked: Checked, base: Checked) -> Value:
+def _make_value_of_training(training: Training) -> Callable[[TestedVersion, TestedVersion], Value]:
+    def compare_with_old_end(checked: TestedVersion, base: TestedVersion) -> Value:
         old, new = base.record_or_read_trace(training), checked.record_or_read_trace(training)
         compared = compared_trainings.compare_recorded_training(training.name, old, new)
         if isinstance(compared, UncomparedTraining):
             raise Unchecked("; ".join(dict.fromkeys(compared.reasons.values())))
         if compared.trains_the_same:
-            old, new = base.select_steady_trace(training), checked.select_steady_trace(training)
+            old, new = (
+                base.record_again_and_mark_unsteady(training),
+                checked.record_again_and_mark_unsteady(training),
+            )
             compared = compared_trainings.compare_traces_and_their_ends(old, new)
         if compared.first is None:
             return {"": compared.verdict}
@@ -379,7 +382,7 @@ def make_symptom_of_command(command: str) -> Symptom:
         )
         return [completed.returncode, complaint]
 
-    def find_exit_code(checked: Checked, _: Checked) -> Value:
+    def find_exit_code(checked: TestedVersion, _: TestedVersion) -> Value:
         code, complaint = checked.measure_or_read("command", run_command)
         if code < 0:
             raise Unchecked(f"the command was ended by signal {-code}")
@@ -389,7 +392,7 @@ def make_symptom_of_command(command: str) -> Symptom:
             raise Unchecked(f"the command could not be run: exit code {code}, {complaint}")
         return {"": f"exit code {code}"}
 
-    def explain_exit_code(checked: Checked) -> str:
+    def explain_exit_code(checked: TestedVersion) -> str:
         return str(checked.measure_or_read("command", run_command)[1])
 
     key = f"{command}\n{Path.cwd()}"

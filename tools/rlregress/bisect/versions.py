@@ -96,7 +96,7 @@ def request_version_of_pins(requested_pins: Pins, python: str = "") -> Requested
 
 
 def list_releases_between(
-    package: str, old: str, new: str, dated: Iterable[str], python: str = ""
+    package: str, old: str, new: str, dated_releases: Iterable[str], python: str = ""
 ) -> list[str]:
     """Return published releases of a package from OLD to NEW, in that order.
 
@@ -104,7 +104,7 @@ def list_releases_between(
     Pre-releases are included if an end is one. The list is stored for use without a network.
 
     Args:
-        dated: releases whose publication date is known.
+        dated_releases: releases whose publication date is known.
         python: another interpreter that builds are requested for; empty: this one.
 
     Raises:
@@ -115,7 +115,7 @@ def list_releases_between(
         / "releases"
         / f"{package}{python and '-' + interpreters.make_installation_tag(python)}.json"
     )
-    published = installer.list_published_versions(package, interpreters.find_python_version(python))
+    published = installer.list_published_versions(package, interpreters.find_short_version(python))
     if published:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text_atomically(path, json.dumps(published))
@@ -131,7 +131,7 @@ def list_releases_between(
     low, high = sorted((_parse_version(package, old), _parse_version(package, new)))
     # those without a build for this Python are candidates that cannot be checked
     between: dict[Version, str] = {}
-    for text in [*dated, *published]:
+    for text in [*dated_releases, *published]:
         parsed = _parse_version(package, text)
         public = Version(parsed.public)
         # of several builds of a release, such as +cpu, the one that both ends have
@@ -177,7 +177,7 @@ def _parse_version(package: str, text: str) -> Version:
         ) from None
 
 
-def find_repository_folder(repository: str) -> Path:
+def require_repository_folder(repository: str) -> Path:
     """Return the folder of a repository; raise UserError if it does not exist."""
     folder = Path(repository).expanduser()
     if not folder.is_dir():

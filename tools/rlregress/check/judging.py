@@ -25,7 +25,7 @@ from rlregress.verdicts.ceiling import are_returns_at_ceiling
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.power import estimate_runs_if_unchanged, estimate_smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules, compute_visible_drop
-from rlregress.verdicts.sequential import Course, build_verdicts_of_course, take_possible_looks
+from rlregress.verdicts.sequential import GateProgress, build_verdicts_of_gate, take_possible_looks
 
 #: the quantities by which runs are judged
 JUDGED_QUANTITIES = (RETURNS, *SECONDARY)
@@ -39,12 +39,12 @@ def train_and_judge_session(session: Session) -> dict[str, Verdict]:
     """
     verdicts: dict[str, Verdict] = {}
     if session.stored:
-        course = judge_present_runs(session)
+        gate = judge_present_runs(session)
         # each look decides which cells need further runs
-        while course.needed:
-            session.run_one_job_or_sleep(_list_missing_jobs(session, course))
-            course = judge_present_runs(session)
-        cell_verdicts = build_verdicts_of_course(course)
+        while gate.needed:
+            session.run_one_job_or_sleep(_list_missing_jobs(session, gate))
+            gate = judge_present_runs(session)
+        cell_verdicts = build_verdicts_of_gate(gate)
         verdicts.update(cell_verdicts.cells)
         verdicts.update(cell_verdicts.groups)
     # a published band is judged once, by all runs
@@ -65,10 +65,10 @@ def do_earlier_looks_and_explain_skip(session: Session, job: Job) -> str:
     if look == 0 or job.cell not in session.stored:
         return ""
     while True:
-        course = judge_present_runs(session)
-        if course.look >= look or not course.needed:
+        gate = judge_present_runs(session)
+        if gate.look >= look or not gate.needed:
             break
-        session.run_one_job_or_sleep(_list_missing_jobs(session, course))
+        session.run_one_job_or_sleep(_list_missing_jobs(session, gate))
     name = job.cell.id
     names = [
         quantity.make_verdict_name(name)
@@ -76,18 +76,18 @@ def do_earlier_looks_and_explain_skip(session: Session, job: Job) -> str:
         if job.cell in session.list_cells_judged_by(quantity)
     ]
     # the training or the critic of a cell may need runs that its returns do not need
-    looks_taken = max(map(course.count_looks_taken, names))
-    if looks_taken > look or course.undecided.intersection(names):
+    looks_taken = max(map(gate.count_looks_taken, names))
+    if looks_taken > look or gate.undecided.intersection(names):
         return ""
     seeds = session.looks.run_counts[looks_taken - 1]
     return f"not needed: {name} was decided at look {looks_taken}, with {seeds} new runs"
 
 
-def judge_present_runs(session: Session) -> Course:
+def judge_present_runs(session: Session) -> GateProgress:
     """Return the decisions that the present runs allow. They are cached until runs are added."""
-    # a look takes seconds, and every test of a run asks for the course; runs are only ever added
+    # a look takes seconds, and every test of a run asks for the progress; runs are only ever added
     done = tuple(len(session.read_returns(cell)) for cell in session.stored)
-    if session not in _COURSES or _COURSES[session][0] != done:
+    if session not in _GATES or _GATES[session][0] != done:
         worst = find_worst_return_by_environment()
         samples = {
             quantity.make_verdict_name(cell.id): CellSample(
@@ -102,31 +102,31 @@ def judge_present_runs(session: Session) -> Course:
             for cell in session.list_cells_judged_by(quantity)
         }
         looks = dict.fromkeys(samples, session.looks)
-        _COURSES[session] = (
+        _GATES[session] = (
             done,
             take_possible_looks(samples, looks, Rules(alpha=session.family_alpha)),
         )
-    return _COURSES[session][1]
+    return _GATES[session][1]
 
 
-#: session -> number of runs of each cell, and the course that they led to
-_COURSES: WeakKeyDictionary[Session, tuple[tuple[int, ...], Course]] = WeakKeyDictionary()
+#: session -> number of runs of each cell, and the gate's progress with them
+_GATES: WeakKeyDictionary[Session, tuple[tuple[int, ...], GateProgress]] = WeakKeyDictionary()
 
 
-def _list_missing_jobs(session: Session, course: Course) -> list[Job]:
+def _list_missing_jobs(session: Session, gate: GateProgress) -> list[Job]:
     """Return the runs that the next look waits for."""
     return [
         job
         for cell in session.stored
-        for job in session.list_jobs_of_cell(cell)[: count_needed_runs(course, cell)]
+        for job in session.list_jobs_of_cell(cell)[: count_needed_runs(gate, cell)]
         if session.store.find_record(job) is None
     ]
 
 
-def count_needed_runs(course: Course, cell: Cell) -> int:
+def count_needed_runs(gate: GateProgress, cell: Cell) -> int:
     """Return the number of runs of a cell that the next look waits for, over all quantities."""
     return max(
-        course.needed.get(quantity.make_verdict_name(cell.id), 0) for quantity in JUDGED_QUANTITIES
+        gate.needed.get(quantity.make_verdict_name(cell.id), 0) for quantity in JUDGED_QUANTITIES
     )
 
 
@@ -274,13 +274,13 @@ def count_runs_for_next_look(session: Session) -> dict[Cell, int]:
     # every cell has its first look, even one that no data could reject
     awaited = dict.fromkeys(session.cells, session.looks.run_counts[0])
     if session.stored:
-        course = judge_present_runs(session)
+        gate = judge_present_runs(session)
         for cell in session.stored:
-            if course.undecided.intersection(
+            if gate.undecided.intersection(
                 quantity.make_verdict_name(cell.id) for quantity in JUDGED_QUANTITIES
             ):
                 # its group or a quantity may need more runs than the first look
-                awaited[cell] = max(awaited[cell], count_needed_runs(course, cell))
+                awaited[cell] = max(awaited[cell], count_needed_runs(gate, cell))
             else:
                 awaited[cell] = 0
     return awaited

@@ -113,7 +113,7 @@ class Session:
         self.looks: Looks = make_single_look(seeds) if has_one_look else SEQUENTIAL_LOOKS
         for cell in cells:
             self._jobs[cell] = self._jobs[cell][: self.looks.max_runs]
-        #: ids of cells -> the session without them, which caches its course
+        #: ids of cells -> the session without them, which caches its gate's progress
         self._narrowed_sessions: dict[frozenset[str], Session] = {}
         self._replay_store = Store(Path(replays)) if replays else None
         replayable = {

@@ -29,7 +29,7 @@ from rlregress.inside.run_record import check_folder_is_writable
 from rlregress.model.throughput_verdict import ThroughputVerdict
 from rlregress.training import throughput_measurement, worker_launch
 from rlregress.training.throughput_measurement import Measurement
-from rlregress.verdicts.throughput_alarms import Sample, judge_throughput_samples
+from rlregress.verdicts.throughput_alarms import ThroughputSample, judge_throughput_samples
 
 #: measured by one process at a time
 TESTS = "tests_performance/test_throughput.py"
@@ -220,7 +220,7 @@ def judge_measured_throughput(
     Returns:
         Quantity -> verdict of each pair; without those that ``find_comparable_throughput`` rejects.
     """
-    samples: dict[tuple[_Pair, str], Sample] = {}
+    samples: dict[tuple[_Pair, str], ThroughputSample] = {}
     for pair, processes in new_measurements.items():
         with suppress(UserError):
             if (stored_processes := find_comparable_throughput(*pair)) and processes:
@@ -229,7 +229,7 @@ def judge_measured_throughput(
                         [getattr(process, attribute) for process in measurements]
                         for measurements in (stored_processes.process, processes)
                     )
-                    samples[pair, quantity] = Sample(old, new, quantity == MEMORY)
+                    samples[pair, quantity] = ThroughputSample(old, new, quantity == MEMORY)
     verdicts_by_pair: dict[_Pair, dict[str, ThroughputVerdict]] = {}
     for (pair, quantity), verdict in judge_throughput_samples(samples, alpha).items():
         verdicts_by_pair.setdefault(pair, {})[quantity] = verdict

@@ -95,7 +95,7 @@ def bisect(
     folder = resolve_real_path(report)
     check_folder_is_writable(folder, "the report")
     cached_folders.require_writable_cache()
-    repository = None if repo is None else versions.find_repository_folder(repo)
+    repository = None if repo is None else versions.require_repository_folder(repo)
     ends = None
     if repository is None:
         ends = (_parse_end_of_range(old, python), _parse_end_of_range(new, python))
@@ -110,7 +110,7 @@ def bisect(
                 Path(script), arguments, split_comma_separated_names("--package", package), steps
             )
             imports = (
-                affected.list_importable_packages(*ends, affected.list_packages_pinned_apart(*ends))
+                affected.group_importable_names(*ends, affected.list_packages_pinned_apart(*ends))
                 if ends
                 else {}
             )

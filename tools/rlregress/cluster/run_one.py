@@ -127,7 +127,7 @@ def do_one_run(manifest: Manifest, index: int, store: Store, report: Callable[[s
     return 0
 
 
-def _find_slurm_task() -> str:
+def _get_slurm_task_id() -> str:
     """Return Slurm's id of this task; empty without Slurm."""
     # the last task of an array shares its number with the array
     array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
@@ -139,7 +139,7 @@ def _requeue_stopped_run(
 ) -> int:
     """Requeue the task in Slurm if its warning stopped the run."""
     report(f"{message}; start it again")
-    task = _find_slurm_task()
+    task = _get_slurm_task_id()
     if task and _WARNING in received and signal.SIGTERM not in received:
         try:
             completed = subprocess.run(

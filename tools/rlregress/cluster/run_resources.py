@@ -60,7 +60,7 @@ def estimate_resource_needs(
     notes, minutes, mib = [], None, None
     longest = max([expected, *walls])
     if longest:
-        minutes = estimate_time_limit(longest)
+        minutes = estimate_time_limit_minutes(longest)
         source = f"{len(walls)} records of this store" if longest in walls else "its stored runs"
         notes.append(
             f"time: {_TIME_FACTOR} times the {longest / 60:.1f} min of {source}, and "
@@ -76,13 +76,13 @@ def estimate_resource_needs(
     return ResourceNeeds(minutes, mib, "; ".join(notes))
 
 
-def estimate_time_limit(longest: float) -> int:
+def estimate_time_limit_minutes(longest_seconds: float) -> int:
     """Return the time limit of a run in minutes.
 
     Args:
-        longest: seconds of the longest run of its group.
+        longest_seconds: seconds of the longest_seconds run of its group.
     """
-    return math.ceil(_TIME_FACTOR * longest / 60) + _START_MINUTES
+    return math.ceil(_TIME_FACTOR * longest_seconds / 60) + _START_MINUTES
 
 
 def _read_finished_records(

@@ -282,13 +282,13 @@ def build_array_scripts(
     for group in sorted({run.group for run in remaining}):
         needs_by_group[group] = estimate_resource_needs(manifest, runs_by_group[group], done, store)
         report(f"{group}: {needs_by_group[group].explanation}")
-    by_group = {
+    limits_by_group = {
         group: (group_needs.minutes, group_needs.mib)
         for group, group_needs in needs_by_group.items()
     }
     return [
         _build_array_script(manifest, store, site, piece)
-        for piece in build_array_pieces(remaining, by_group, size)
+        for piece in build_array_pieces(remaining, limits_by_group, size)
     ]
 
 
@@ -303,19 +303,19 @@ class Piece:
 
 def build_array_pieces(
     remaining: Sequence[ManifestRun],
-    by_group: Mapping[str, tuple[int | None, int | None]],
+    limits_by_group: Mapping[str, tuple[int | None, int | None]],
     size: int,
 ) -> list[Piece]:
     """Divide the remaining runs into arrays, in the order of submission.
 
     Args:
         remaining: runs, the longest first.
-        by_group: group -> minutes and MiB.
+        limits_by_group: group -> minutes and MiB.
         size: MaxArraySize.
     """
     indices: dict[tuple[int | None, int | None], list[int]] = {}
     for run in remaining:
-        indices.setdefault(by_group[run.group], []).append(run.number)
+        indices.setdefault(limits_by_group[run.group], []).append(run.number)
     unsorted = [
         Piece(runs, *limits)
         for limits, numbers in indices.items()

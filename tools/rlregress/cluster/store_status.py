@@ -128,20 +128,20 @@ def _describe_holder(holder: Holder) -> str:
     return f"{node} process {holder.process}{slurm}"
 
 
-def _find_stop_reason(holder: Holder | None, silent: float, machine: str) -> str:
+def _find_stop_reason(holder: Holder | None, silent_seconds: float, machine: str) -> str:
     """Return why an attempt has stopped, as in ``lease.is_lease_over``; empty if it has not."""
     reason = explain_ended_attempt(holder) if holder is not None else ""
     is_on_this_machine = holder is not None and holder.machine == machine != ""
     # a process of this machine that has not ended holds its lease, however silent it is
-    if not reason and silent > STALE_SECONDS and not is_on_this_machine:
+    if not reason and silent_seconds > STALE_SECONDS and not is_on_this_machine:
         return f"it has given no sign for more than {STALE_SECONDS / 60:.0f} min"
     return reason
 
 
-def _name_state_of_attempt(silent: float, reason: str) -> str:
+def _name_state_of_attempt(silent_seconds: float, reason: str) -> str:
     if reason:
         return "stopped"
-    return "stuck" if silent > STUCK_SECONDS else "running"
+    return "stuck" if silent_seconds > STUCK_SECONDS else "running"
 
 
 def _estimate_seconds_left(

@@ -106,7 +106,7 @@ class BothVersions:
             recorded.traced, culprits, executions
         )
         executing = {name for execution in executions for name in execution.trainings}
-        measured = costs.measure_training_costs(
+        measured = costs.measure_costs_of_shortest_trainings(
             runtimes,
             trainings,
             traced,
@@ -126,7 +126,7 @@ class BothVersions:
         unnamed = entries.find_pieces_never_named(
             (execution.function for execution in executions), self.new_package_folders
         )
-        outside = outside_training.load_functions_outside_training()
+        outside = outside_training.load_outside_training_patterns()
         pieces = entries.make_code_entries(executions, executed.checks, unnamed, outside, framework)
         return entries.add_distribution_names(
             entries.mark_pieces_listed_as_public_names(pieces, inventory.public), inventory.parts

@@ -179,7 +179,7 @@ def _prepare_and_compare_versions(
         _train_new_version_and_judge_returns(framework, adapter, (old, new), options)
         for framework, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
-    one_way = coverage.ExecutedCode(
+    one_way = coverage.VersionCoverage(
         {training.name: training.new for training in result.traced}
     ).list_one_way_branches()
     return replace(
@@ -342,7 +342,7 @@ def _compare_versions(
         if script is not None:
             # first: the user named it, and it shows which details matter to it
             script_result, executed = compare_script(
-                both, script.note_more_packages(differences.list_differing_packages_except(()))
+                both, script.add_packages_to_note(differences.list_differing_packages_except(()))
             )
             executed_codes.append(executed)
         left_out = [
@@ -351,7 +351,7 @@ def _compare_versions(
         ]
         prints = _start_probes(both, resolved.adapters, left_out)
         played = (
-            runtimes.call_for_each_version("physics", physics_comparison.play_fixed_actions)
+            runtimes.call_for_each_version("physics", physics_comparison.play_actions_and_policies)
             if resolved.changes_physics
             else None
         )
@@ -611,7 +611,7 @@ def _train_new_version_and_judge_returns(
     old, new = (prepared.runtime for prepared in versions)
     trained = CheckOptions(folder, one_look=options.one_look, workers=options.workers)
     try:
-        verdict = return_gate.judge_returns(adapter, names, (old, new), trained, options.say)
+        verdict = return_gate.train_and_judge(adapter, names, (old, new), trained, options.say)
     except OutOfTime:
         note_skipped_task(f"returns of {', '.join(names)}")
         return framework_result

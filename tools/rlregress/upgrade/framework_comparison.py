@@ -48,7 +48,7 @@ class FrameworkDifferences:
             adapter, fingerprints, options
         )
         more = inventory.list_differing_packages_except(adapter.framework.modules)
-        self.trainings = [training.note_more_packages(more) for training in self.trainings]
+        self.trainings = [training.add_packages_to_note(more) for training in self.trainings]
         # with a script, pieces of code belong to the script
         has_code = options.script is None
         versions = [
@@ -58,7 +58,7 @@ class FrameworkDifferences:
         elsewhere = attribution.find_details_documented_for_other_versions(adapter, *versions)
         self.details = version_fingerprints.compare_fingerprints(*fingerprints, elsewhere)
         self.defaults = tuple(version_fingerprints.list_changed_defaults(*fingerprints))
-        self.unread = tuple(version_fingerprints.list_unread_defaults(*fingerprints))
+        self.unread = tuple(version_fingerprints.describe_unread_defaults(*fingerprints))
         changed = {(d.id, d.scope): d for d in self.details.changed}
         self.standing = {
             key: attribution.classify_new_variant_by_documentation(adapter, d, versions[1])
@@ -105,7 +105,7 @@ class FrameworkDifferences:
                 details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
         return details
 
-    def list_functions_to_note(self, keeps_traces: bool) -> dict[str, Noted]:
+    def map_versions_to_noted_functions(self, keeps_traces: bool) -> dict[str, Noted]:
         """Return label of a version -> the functions whose lines are noted there.
 
         Args:
@@ -232,7 +232,7 @@ def _record_and_compare(versions: BothVersions, diff: FrameworkDifferences) -> R
         difference = training_selection.group_differences_by_effect(
             versions.inventory.pieces, files
         )
-    lines = diff.list_functions_to_note(versions.options.keep is not None)
+    lines = diff.map_versions_to_noted_functions(versions.options.keep is not None)
     return recordings.record_and_compare_trainings(
         versions.runtimes, diff.trainings, lines, difference, diff.differing, versions.options
     )

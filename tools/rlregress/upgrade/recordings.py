@@ -16,7 +16,7 @@ from rlregress.model.upgrade_result import Cost, Culprits, PieceExecution
 from rlregress.trace import rounding
 from rlregress.trace.child_processes import is_time_over, note_skipped_task
 from rlregress.upgrade.culprits import culprit_search, diverging_groups
-from rlregress.upgrade.differences.training_selection import Difference
+from rlregress.upgrade.differences.training_selection import ExecutableDifferences
 from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Noted, Runtimes
@@ -54,7 +54,7 @@ def record_and_compare_trainings(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     lines: Mapping[str, Noted],
-    difference: Difference | None,
+    difference: ExecutableDifferences | None,
     differing: Sequence[ChangedPiece],
     options: Options,
 ) -> Recorded:
@@ -108,7 +108,9 @@ def record_and_compare_trainings(
     )
 
 
-def _select_trainings_to_compare(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
+def _select_trainings_to_compare(
+    difference: ExecutableDifferences, new: Mapping[str, Trace]
+) -> list[str]:
     """Return the trainings that execute something that differs, spread over changed functions."""
     executed = {name: difference.select_executed_differences(trace) for name, trace in new.items()}
     return diverging_groups.order_trainings_to_spread_functions(
@@ -235,7 +237,7 @@ def _record_diverging_trainings_again(
         )
         progress.begin_stage("recording trainings again", 2 * len(to_repeat))
         named = [
-            compared_trainings.request_named_parts_of_difference(t, compared[t.name])
+            compared_trainings.request_names_of_differing_values(t, compared[t.name])
             for t in to_repeat
         ]
         with options.limit_stage("causes"):
@@ -361,7 +363,7 @@ def find_culprits_of_diverging(
         if diverging and differing and is_time_over():
             note_skipped_task("the rest of the search for culprits")
     culprits_by_training = {
-        name: culprit_search.add_one_sided_functions(culprits, pieces)
+        name: culprit_search.add_one_sided_callees(culprits, pieces)
         for name, culprits in culprits_by_training.items()
     }
     return culprits_by_training | {

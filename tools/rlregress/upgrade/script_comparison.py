@@ -21,7 +21,7 @@ from rlregress.upgrade.verdict import entries
 
 def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResult, ExecutedCode]:
     """Return the result of a script on both versions, and the code that it executed."""
-    script, traces, steps = _record_script(versions, script)
+    script, traces, steps = _record_capped_script(versions, script)
     pieces, options = versions.inventory.pieces, versions.options
     differing = [piece for piece in pieces if piece.can_change_results]
     if script.name in traces[0] and script.name in traces[1]:
@@ -62,7 +62,7 @@ def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResu
     return result, executed
 
 
-def _record_script(versions: BothVersions, script: Training) -> tuple[Training, Traces, int]:
+def _record_capped_script(versions: BothVersions, script: Training) -> tuple[Training, Traces, int]:
     """Return the script as compared, its traces, and its steps if it was cut.
 
     A script that has not ended in time is compared as far as both versions have come.

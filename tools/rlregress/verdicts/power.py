@@ -260,7 +260,7 @@ def compute_drop_observed_beyond_floor(
 
 
 @dataclass(frozen=True)
-class _GroupCourses:
+class _GroupSimulations:
     """Simulated courses of one group of cells with normal returns.
 
     Attributes:
@@ -313,7 +313,7 @@ def _simulate_looks_at_group(
     looks: Looks,
     level: float,
     floor: float = 0.0,
-) -> _GroupCourses:
+) -> _GroupSimulations:
     """Simulate the looks at a group whose cells all lose ``drop`` of their scale.
 
     Args:
@@ -346,7 +346,7 @@ def _simulate_looks_at_group(
             keeps_cells &= (pooled <= looks.accept_group[look]) | rejected
             open_group &= keeps_cells & ~rejected
             open_cells &= (tail <= looks.accept_cell[look]) | keeps_cells[:, None]
-    return _GroupCourses(rejected, runs)
+    return _GroupSimulations(rejected, runs)
 
 
 def estimate_runs_if_unchanged(

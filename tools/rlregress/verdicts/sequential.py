@@ -61,7 +61,7 @@ _DEFAULTS = Rules()
 
 
 @dataclass(frozen=True)
-class Sample:
+class LookSample:
     """The runs of a cell at one look, sorted, with substitute values for failed runs.
 
     Attributes:
@@ -101,8 +101,8 @@ class Sample:
 
 
 @dataclass
-class Member:
-    """Progress of one cell or one group.
+class CellOrGroupProgress:
+    """The looks taken at a cell or a group, and the decision so far.
 
     Attributes:
         p: p-values of every look taken: of a drop, of a gain, and for cells also mid-p.
@@ -122,8 +122,8 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Course:
-    """The decisions that the runs so far allow, and the runs that open ones wait for.
+class GateProgress:
+    """The gate's decisions so far, and the runs that its undecided cells wait for.
 
     Attributes:
         cells: the samples.
@@ -141,7 +141,7 @@ class Course:
     cells: Mapping[str, CellSample]
     looks: Mapping[str, Looks]
     rules: Rules
-    members: Mapping[Key, Member]
+    members: Mapping[Key, CellOrGroupProgress]
     groups: Mapping[str, list[str]]
     adjusted_drop: Mapping[Key, float]
     adjusted_gain: Mapping[Key, float]
@@ -200,7 +200,7 @@ class Course:
             quantity for quantity in quantities if not (is_drop_family and quantity.two_sided)
         )
 
-    def get_sample_at_look(self, cell_name: str, look: int) -> Sample:
+    def get_sample_at_look(self, cell_name: str, look: int) -> LookSample:
         """Return the runs of a cell at a look, counted from 1."""
         # a cell without a look is described by the runs of its first
         seeds = self.looks[cell_name].run_counts[max(look, 1) - 1]
@@ -218,12 +218,12 @@ def judge_cells_and_groups(
     Raises:
         UserError: as ``take_possible_looks``, and where runs are missing that a look needs.
     """
-    return build_verdicts_of_course(take_possible_looks(cells, dict.fromkeys(cells, looks), rules))
+    return build_verdicts_of_gate(take_possible_looks(cells, dict.fromkeys(cells, looks), rules))
 
 
 def take_possible_looks(
     cells: Mapping[str, CellSample], looks: Mapping[str, Looks], rules: Rules
-) -> Course:
+) -> GateProgress:
     """Take every look that the runs so far allow.
 
     Args:
@@ -252,20 +252,22 @@ def take_possible_looks(
             by_group[cells[name].group].append(name)
     # a group of one cell would test the hypothesis of that cell a second time
     groups = {group: names for group, names in by_group.items() if len(names) >= 2}
-    members: dict[Key, Member] = {("cell", name): Member() for name in cells if name in tested}
-    members |= {("group", group): Member() for group in groups}
-    course = Course(cells, looks, rules, members, groups, {}, {}, {}, frozenset(cells), 0)
+    members: dict[Key, CellOrGroupProgress] = {
+        ("cell", name): CellOrGroupProgress() for name in cells if name in tested
+    }
+    members |= {("group", group): CellOrGroupProgress() for group in groups}
+    gate = GateProgress(cells, looks, rules, members, groups, {}, {}, {}, frozenset(cells), 0)
     count = max((len(look_.run_counts) for look_ in looks.values()), default=0)
     for look in range(count):
         # a cell that cannot be tested has its first block, to be reported
         open_cells = {n for n in cells if (members[("cell", n)].open if n in tested else look == 0)}
         needed = {n: looks[n].run_counts[look] for n in sorted(open_cells)}
         needed = {n: seeds for n, seeds in needed.items() if _count_new_runs(cells[n]) < seeds}
-        course = replace(course, needed=needed, undecided=frozenset(open_cells), look=look)
+        gate = replace(gate, needed=needed, undecided=frozenset(open_cells), look=look)
         if needed or not open_cells:
-            return course
-        course = replace(_take_look(course, look), needed={}, undecided=frozenset(), look=look + 1)
-    return course
+            return gate
+        gate = replace(_take_look(gate, look), needed={}, undecided=frozenset(), look=look + 1)
+    return gate
 
 
 def _count_new_runs(cell: CellSample) -> int:
@@ -280,7 +282,7 @@ def _check_runs_of_cell(cell_name: str, cell: CellSample) -> None:
         )
 
 
-def make_sample_of_first_seeds(cell_name: str, cell: CellSample, seeds: int) -> Sample:
+def make_sample_of_first_seeds(cell_name: str, cell: CellSample, seeds: int) -> LookSample:
     """Return all stored and the first ``seeds`` new returns, with values for failed runs.
 
     Raises:
@@ -307,7 +309,7 @@ def make_sample_of_first_seeds(cell_name: str, cell: CellSample, seeds: int) -> 
 
 def _fill_failed_runs(
     stored: FloatArray, new: FloatArray, substitute: float, quantity: Quantity
-) -> Sample:
+) -> LookSample:
     stored_is_known, new_is_known = np.isfinite(stored), np.isfinite(new)
     filled, filled_new = (
         np.where(stored_is_known, stored, substitute),
@@ -315,7 +317,7 @@ def _fill_failed_runs(
     )
     is_returns = quantity is RETURNS
     # sorted: the verdict must not depend on which run ends first
-    return Sample(
+    return LookSample(
         np.sort(filled),
         np.sort(filled_new),
         np.sort(filled if is_returns else stored[stored_is_known]),
@@ -325,14 +327,14 @@ def _fill_failed_runs(
     )
 
 
-def _take_look(course: Course, look: int) -> Course:
-    """Return the course after look ``look`` (from 0), for which every open cell has its runs."""
-    rules, members = course.rules, course.members
+def _take_look(gate: GateProgress, look: int) -> GateProgress:
+    """Return the progress after look ``look`` (from 0), for which every open cell has its runs."""
+    rules, members = gate.rules, gate.members
     # the looks of all cells have the same weights and bounds
-    any_looks = next(iter(course.looks.values()))
+    any_looks = next(iter(gate.looks.values()))
     for (kind, name), member in members.items():
         if kind == "cell" and member.open:
-            runs = course.get_sample_at_look(name, look + 1)
+            runs = gate.get_sample_at_look(name, look + 1)
             generator = make_generator_from_values(runs.stored, runs.new, seed=rules.seed)
             member.p.append(compute_p_values_of_one_comparison(runs.stored, runs.new, generator))
             member.look, member.fraction = look + 1, runs.effect_fraction
@@ -340,7 +342,7 @@ def _take_look(course: Course, look: int) -> Course:
         if kind == "group" and member.open:
             # a cell that was rejected before keeps its evidence: if nothing changed in the group
             # that rejection was a false alarm already
-            cell_members = [members["cell", cell] for cell in course.groups[name]]
+            cell_members = [members["cell", cell] for cell in gate.groups[name]]
             drop = float(
                 combine_mid_p_values([float(cell.p[-1].drop_mid) for cell in cell_members])
             )
@@ -351,22 +353,22 @@ def _take_look(course: Course, look: int) -> Course:
             member.look = look + 1
             fractions = [cell.fraction for cell in cell_members if not math.isnan(cell.fraction)]
             member.fraction = float(np.mean(fractions)) if fractions else math.nan
-    weights = course.compute_holm_weights(is_drop_family=True)
+    weights = gate.compute_holm_weights(is_drop_family=True)
     adjusted_drop = adjust_by_holm_with_names(
-        {key: _combine_p_values_of_drop(course, key) for key in weights}, weights
+        {key: _combine_p_values_of_drop(gate, key) for key in weights}, weights
     )
-    adjusted_gain = course.adjusted_gain
+    adjusted_gain = gate.adjusted_gain
     # gains are a separate family with its own alpha, judged once: no run is spent on them
     if look == 0:
-        weights = course.compute_holm_weights(is_drop_family=False)
+        weights = gate.compute_holm_weights(is_drop_family=False)
         adjusted_gain = adjust_by_holm_with_names(
-            {key: _compute_first_gain_p_value(course, key) for key in weights}, weights
+            {key: _compute_first_gain_p_value(gate, key) for key in weights}, weights
         )
     for key, member in members.items():
         gain = adjusted_gain[key] if look == 0 else math.nan
         p = (math.nan, math.nan, adjusted_drop.get(key, math.nan), gain)
         verdict, reason = classify_rejected_change(
-            member.fraction, p, rules, course.get_quantity_of_key(key)
+            member.fraction, p, rules, gate.get_quantity_of_key(key)
         )
         # a regression stays one, whatever later looks show
         if verdict and member.decided != REGRESSED:
@@ -375,83 +377,83 @@ def _take_look(course: Course, look: int) -> Course:
             # an earlier verdict keeps its sentence
             member.reason = reason
         # diagnostics are judged once; further runs are not spent on them
-        if member.decided == REGRESSED or course.get_quantity_of_key(key).two_sided:
+        if member.decided == REGRESSED or gate.get_quantity_of_key(key).two_sided:
             member.open = False
     if look < len(any_looks.accept_cell):
-        _stop_cells_and_groups_for_futility(course, any_looks, look)
-    return replace(course, adjusted_drop=adjusted_drop, adjusted_gain=adjusted_gain)
+        _stop_cells_and_groups_for_futility(gate, any_looks, look)
+    return replace(gate, adjusted_drop=adjusted_drop, adjusted_gain=adjusted_gain)
 
 
-def _stop_cells_and_groups_for_futility(course: Course, looks: Looks, look: int) -> None:
+def _stop_cells_and_groups_for_futility(gate: GateProgress, looks: Looks, look: int) -> None:
     """Stop judging groups and cells with a large p-value, unless a suspicious group needs them."""
     protected = set()
-    for group, names in course.groups.items():
-        member_group = course.members["group", group]
+    for group, names in gate.groups.items():
+        member_group = gate.members["group", group]
         if member_group.open and float(member_group.p[-1].drop) > looks.accept_group[look]:
             member_group.open = False
         # the evidence of a group is that of its cells, so a suspicious one needs more of their runs
         if member_group.open or member_group.decided == REGRESSED:
             protected.update(names)
-    for (kind, name), member in course.members.items():
+    for (kind, name), member in gate.members.items():
         if kind == "cell" and member.open and name not in protected:
             member.open = float(member.p[-1].drop) <= looks.accept_cell[look]
 
 
-def _combine_p_values_of_drop(course: Course, key: Key) -> float:
-    looks = course.looks[course.groups[key[1]][0] if key[0] == "group" else key[1]]
-    return float(looks.combine_p_values_of_looks([float(p.drop) for p in course.members[key].p]))
+def _combine_p_values_of_drop(gate: GateProgress, key: Key) -> float:
+    looks = gate.looks[gate.groups[key[1]][0] if key[0] == "group" else key[1]]
+    return float(looks.combine_p_values_of_looks([float(p.drop) for p in gate.members[key].p]))
 
 
-def _compute_first_gain_p_value(course: Course, key: Key) -> float:
+def _compute_first_gain_p_value(gate: GateProgress, key: Key) -> float:
     """Return the p-value of a gain at the first look, or of a change if both directions count."""
-    p = course.members[key].p[0]
+    p = gate.members[key].p[0]
     # a change in either direction counts: twice the smaller one-sided p-value
-    if course.get_quantity_of_key(key).two_sided:
+    if gate.get_quantity_of_key(key).two_sided:
         return min(1.0, 2 * min(float(p.gain), float(p.drop)))
     return float(p.gain)
 
 
-def build_verdicts_of_course(course: Course) -> Verdicts:
-    """Return the verdicts of a course that has ended.
+def build_verdicts_of_gate(gate: GateProgress) -> Verdicts:
+    """Return the verdicts of a gate that has ended.
 
     Raises:
         UserError: runs are missing that a look needs.
     """
-    if course.needed:
+    if gate.needed:
         named = ", ".join(
-            f"{name} has {_count_new_runs(course.cells[name])} of {seeds} new runs"
-            for name, seeds in course.needed.items()
+            f"{name} has {_count_new_runs(gate.cells[name])} of {seeds} new runs"
+            for name, seeds in gate.needed.items()
         )
         raise UserError(f"the next look needs runs that are not done: {named}; do them first")
-    cells = {name: _build_cell_verdict(course, name) for name in course.cells}
-    groups = {group: _build_group_verdict(course, group, cells) for group in course.groups}
+    cells = {name: _build_cell_verdict(gate, name) for name in gate.cells}
+    groups = {group: _build_group_verdict(gate, group, cells) for group in gate.groups}
     return Verdicts(
-        cells=cells, groups=groups, alpha=course.rules.alpha, hypotheses=len(course.members)
+        cells=cells, groups=groups, alpha=gate.rules.alpha, hypotheses=len(gate.members)
     )
 
 
-def _list_p_values(course: Course, key: Key) -> tuple[float, float, float, float]:
+def _list_p_values(gate: GateProgress, key: Key) -> tuple[float, float, float, float]:
     """Return the p-values of drop and gain, then Holm's; nan where there was no test."""
-    if key not in course.members:
+    if key not in gate.members:
         return math.nan, math.nan, math.nan, math.nan
     drops = (math.nan, math.nan)
-    if key in course.adjusted_drop:
-        drops = (_combine_p_values_of_drop(course, key), course.adjusted_drop[key])
-    return drops[0], _compute_first_gain_p_value(course, key), drops[1], course.adjusted_gain[key]
+    if key in gate.adjusted_drop:
+        drops = (_combine_p_values_of_drop(gate, key), gate.adjusted_drop[key])
+    return drops[0], _compute_first_gain_p_value(gate, key), drops[1], gate.adjusted_gain[key]
 
 
-def _build_cell_verdict(course: Course, cell_name: str) -> CellVerdict:
-    rules, quantity = course.rules, course.cells[cell_name].quantity
-    looks, level_share = course.get_looks_and_level_share(cell_name)
-    hypotheses, alpha = course.get_family_size_and_alpha(quantity)
+def _build_cell_verdict(gate: GateProgress, cell_name: str) -> CellVerdict:
+    rules, quantity = gate.rules, gate.cells[cell_name].quantity
+    looks, level_share = gate.get_looks_and_level_share(cell_name)
+    hypotheses, alpha = gate.get_family_size_and_alpha(quantity)
     alpha *= level_share
     # a cell that cannot be tested is described at its first look
-    member = course.members.get(("cell", cell_name), Member(look=1))
-    runs = course.get_sample_at_look(cell_name, member.look)
+    member = gate.members.get(("cell", cell_name), CellOrGroupProgress(look=1))
+    runs = gate.get_sample_at_look(cell_name, member.look)
     stored, m, n = runs.known_stored, len(runs.known_stored), len(runs.new)
     before = float(stored.mean()) if m else math.nan
     after = float(runs.known_new.mean()) if len(runs.known_new) else math.nan
-    p = _list_p_values(course, ("cell", cell_name))
+    p = _list_p_values(gate, ("cell", cell_name))
     visible = (
         compute_visible_drop(stored, looks, hypotheses, alpha, quantity, rules.floor)
         if m >= 2 and n and not math.isnan(p[1])
@@ -489,7 +491,7 @@ def _build_cell_verdict(course: Course, cell_name: str) -> CellVerdict:
     return CellVerdict(
         verdict=verdict,
         reason=reason,
-        group=course.cells[cell_name].group,
+        group=gate.cells[cell_name].group,
         stored_seeds=len(runs.stored),
         new_seeds=n,
         failed=runs.failed,
@@ -505,7 +507,7 @@ def _build_cell_verdict(course: Course, cell_name: str) -> CellVerdict:
         adjusted_drop=p[2],
         adjusted_gain=p[3],
         alpha=rules.alpha,
-        hypotheses=len(course.members),
+        hypotheses=len(gate.members),
         visible_drop=visible,
         visible_fraction=None if visible is None else visible / runs.scale,
         look=member.look,
@@ -518,20 +520,20 @@ def _build_cell_verdict(course: Course, cell_name: str) -> CellVerdict:
 
 
 def _build_group_verdict(
-    course: Course, group: str, cells: Mapping[str, CellVerdict]
+    gate: GateProgress, group: str, cells: Mapping[str, CellVerdict]
 ) -> GroupVerdict:
-    rules, names = course.rules, course.groups[group]
-    quantity = course.get_quantity_of_key(("group", group))
-    hypotheses, alpha = course.get_family_size_and_alpha(quantity)
-    member = course.members["group", group]
+    rules, names = gate.rules, gate.groups[group]
+    quantity = gate.get_quantity_of_key(("group", group))
+    hypotheses, alpha = gate.get_family_size_and_alpha(quantity)
+    member = gate.members["group", group]
     # the runs at the look that decided the group; a cell decided earlier has the runs of that look
     runs = [
-        course.get_sample_at_look(name, min(member.look, course.members["cell", name].look))
+        gate.get_sample_at_look(name, min(member.look, gate.members["cell", name].look))
         for name in names
     ]
     # the cell with the fewest runs limits what the group detects
     looks, level_share = min(
-        (course.get_looks_and_level_share(name) for name in names),
+        (gate.get_looks_and_level_share(name) for name in names),
         key=lambda item: item[0].max_runs,
     )
     alpha *= level_share
@@ -600,12 +602,12 @@ def _build_group_verdict(
             [sample.scale for sample in described_samples],
             rules.confidence,
         ),
-        p_drop=(p := _list_p_values(course, ("group", group)))[0],
+        p_drop=(p := _list_p_values(gate, ("group", group)))[0],
         p_gain=p[1],
         adjusted_drop=p[2],
         adjusted_gain=p[3],
         alpha=rules.alpha,
-        hypotheses=len(course.members),
+        hypotheses=len(gate.members),
         visible_fraction=visible,
         look=member.look,
         looks=looks.run_counts,

@@ -33,7 +33,7 @@ MUST_DETECT_SHARE = 0.20
 
 
 @dataclass(frozen=True)
-class Sample:
+class ThroughputSample:
     """Measurements of one quantity, such as steps per second, in stored and in new processes.
 
     Attributes:
@@ -48,7 +48,7 @@ class Sample:
 
 
 def judge_throughput_samples(
-    samples: Mapping[Name, Sample], alpha: float = 0.05
+    samples: Mapping[Name, ThroughputSample], alpha: float = 0.05
 ) -> dict[Name, ThroughputVerdict]:
     """Judge throughput and memory of a session against stored ones, as one family of hypotheses.
 
@@ -75,7 +75,7 @@ def judge_throughput_samples(
     }
 
 
-def orient_values_so_more_is_better(sample: Sample) -> tuple[list[float], list[float]]:
+def orient_values_so_more_is_better(sample: ThroughputSample) -> tuple[list[float], list[float]]:
     """Return stored and new values with their sign such that more is better."""
     sign = -1 if sample.less_is_better else 1
     return [sign * value for value in sample.stored], [sign * value for value in sample.new]
@@ -100,7 +100,7 @@ def compute_smallest_detected_change(
 
 
 def _judge_throughput_sample(
-    sample: Sample, worse: float, better: float, alpha: float, hypotheses: int
+    sample: ThroughputSample, worse: float, better: float, alpha: float, hypotheses: int
 ) -> ThroughputVerdict:
     m, n = len(sample.stored), len(sample.new)
     before, after = float(np.mean(sample.stored)), float(np.mean(sample.new))

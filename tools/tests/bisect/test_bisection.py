@@ -243,11 +243,13 @@ def test_what_is_no_interpreter_is_refused(cache, tmp_path):
 def test_a_search_that_goes_back_says_which_release_brought_it():
     """A pin of one end alone is not searched, and that is said."""
     step = SymptomChange(package="zzp", old="3.0", new="2.0", values=("", ""))
-    back = search._add_dates(step, {"3.0": "2024-03-31"})
+    back = search._add_date_and_direction(step, {"3.0": "2024-03-31"})
     lines = bisect_text._describe_step_between_versions(back)
     assert lines[1] == "  going back, as OLD is the newer version: zzp 3.0 brought it"
-    assert (back.date, search._add_dates(step, {}).back) == ("2024-03-31", True)
-    ahead = search._add_dates(SymptomChange(package="", old="2.0", new="10.0", values=("", "")), {})
+    assert (back.date, search._add_date_and_direction(step, {}).back) == ("2024-03-31", True)
+    ahead = search._add_date_and_direction(
+        SymptomChange(package="", old="2.0", new="10.0", values=("", "")), {}
+    )
     assert not ahead.back
     ends = map(requested.parse_requested_version, ("zzd==1.0", "zzd==2.0 zzh==5.0"))
     assert versions.list_pins_of_ends(*ends) == (

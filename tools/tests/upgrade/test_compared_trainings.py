@@ -54,7 +54,7 @@ def test_what_differs_first_is_named(tmp_path):
 
     def record_again(comparison):
         training = Training("script", "here.py", {"script": "here.py"})
-        named = compared_trainings.request_named_parts_of_difference(training, comparison)
+        named = compared_trainings.request_names_of_differing_values(training, comparison)
         return tuple(record_named(named.job["named"]))
 
     training = small_traces.compare_training("here.py", *record_named(()), record_again)

@@ -68,7 +68,7 @@ def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_
                   for name, labels in (("ddpg", ["old"]), ("trpo", ["old", "new"]))]  # fmt: skip
     executing = {training.name for training in compared} - {"a2c"}
     arguments = runtimes, trainings, compared, not_traced, executing
-    measured = costs.measure_training_costs(*arguments, 300.0)
+    measured = costs.measure_costs_of_shortest_trainings(*arguments, 300.0)
     ((_, timed_trainings, seconds, _),) = asked
     assert [training.name for training in timed_trainings] == ["sac", "td3 n_step"]
     assert seconds == 30.0

@@ -358,20 +358,20 @@ def test_private_modules_and_functions_that_nothing_names_are_gone_without_effec
     assert gone == {"package/agent.py _f"}
 
 
-OUTSIDE_TRAINING = (outside_training.Outside("package/*.py *.train", "text"),)
+OUTSIDE_TRAINING = (outside_training.OutsideTrainingPattern("package/*.py *.train", "text"),)
 
 
 def test_little_is_outside_of_training():
     """Only unexecuted pieces are, at most a twentieth of the changed ones, each with a reason."""
     names = [f"package/agent.py f{n}" for n in range(20)]
-    patterns = (outside_training.Outside("*.py f0", "text"),)
+    patterns = (outside_training.OutsideTrainingPattern("*.py f0", "text"),)
     explain = outside_training.explain_outside_training
     assert explain(names, (), patterns) == {"package/agent.py f0": "text"}
     assert explain(names, ("package/agent.py f0",), patterns) == {}
     assert explain(names[:19], (), patterns) == {}
     assert state(traced("sac", version_trace()), patterns=OUTSIDE_TRAINING) != OUTSIDE
     assert state(traced("sac", version_trace("Agent.train")), patterns=OUTSIDE_TRAINING) == SAME
-    assert all(row.reason for row in outside_training.load_functions_outside_training())
+    assert all(row.reason for row in outside_training.load_outside_training_patterns())
 
 
 @pytest.mark.parametrize("how", [ADDED, WORDING])

@@ -102,7 +102,7 @@ def test_functions_of_one_version_stand_with_their_callers(tmp_path, imported):
         (Culprits(alone=caller), (masked, mean)), (Culprits(alone=TRAIN), ()),
         (Culprits(place=(caller,), without_influence=(caller,)), ()),
     ):  # fmt: skip
-        reverted = culprit_search.add_one_sided_functions(reverted, functions)
+        reverted = culprit_search.add_one_sided_callees(reverted, functions)
         assert reverted.new == expected
 
 

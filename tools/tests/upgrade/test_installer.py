@@ -42,7 +42,7 @@ def test_what_the_installer_says_becomes_one_sentence(monkeypatch, text, expecte
     """A complaint of several lines is one sentence, with the versions that there are."""
     published = "print('Available versions: 20, 11.0, 10.0, 8.0, 1.0, 12.0')"
     monkeypatch.setattr(installer, "PIP", (sys.executable, "-c", published))
-    sentence = str(installer.describe_uv_failure(text, "a==9"))
+    sentence = str(installer.build_uv_error(text, "a==9"))
     assert expected in sentence
     assert "\n" not in sentence
 
@@ -139,6 +139,6 @@ def test_a_stack_holds_from_one_release_up_to_another(read):
     assert known_good_pins.read_stacks()
     (stack,) = read(*GOOD[:4], 'requires = ["x==1", "y<3"]', 'build = ["tool==1"]')
     defaults = known_good_pins.choose_known_good_versions(["a-b==1.5", "X==2"], [stack])
-    assert defaults == known_good_pins.Defaults(("y<3",), ("tool==1",))
+    assert defaults == known_good_pins.KnownGoodPins(("y<3",), ("tool==1",))
     defaults = known_good_pins.choose_known_good_versions(["a-b==2.5"], [stack])
-    assert defaults == known_good_pins.Defaults()
+    assert defaults == known_good_pins.KnownGoodPins()

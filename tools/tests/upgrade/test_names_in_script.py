@@ -9,7 +9,7 @@ import pytest
 from rlregress.inside import importable_names
 from rlregress.model import differences as model
 from rlregress.upgrade import cascade
-from rlregress.upgrade.differences.inventory import Inventory, Package
+from rlregress.upgrade.differences.inventory import ComparedPackage, Inventory
 from rlregress.upgrade.differences.public_names import PublicChange
 from rlregress.upgrade.evidence import names_in_script
 from rlregress.upgrade.upgrade_options import Options
@@ -162,7 +162,7 @@ def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, 
     # what the compared package itself names is no use of it
     frame = write_files(tmp_path / "old" / "frame", {"__init__.py": "def read_csv(): ..."})
     inventory = Inventory(
-        public=(CHANGE,), packages=(Package(name="frame", old=frame, new=None),),
+        public=(CHANGE,), packages=(ComparedPackage(name="frame", old=frame, new=None),),
         users=(str(frame), str(tmp_path / "site-packages" / "zoo"), str(tmp_path / "mine")),
     )  # fmt: skip
     assert (cascade._find_broken_names_unused_by_user(inventory, None, options) == set()) == used

@@ -119,7 +119,7 @@ def test_a_later_episode_is_named():
 def test_both_versions_play_every_policy(tmp_path):
     """In a process of theirs, with the installed versions."""
     runtime = Runtime("old", python=sys.executable)
-    played = physics_comparison.play_fixed_actions(
+    played = physics_comparison.play_actions_and_policies(
         runtime, tmp_path / "physics.json", ["CartPole-v1"]
     )
     named = {f"{name} under a trained policy" for name in POLICIES}

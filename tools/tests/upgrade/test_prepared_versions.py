@@ -346,7 +346,7 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
         requested.parse_requested_version(f"torch=={number}")
         for number in ("0.0.1", installed_torch)
     )
-    problem = version_resolution.make_resolution_problem(other, [SB3], complete=True)
+    problem = version_resolution.make_resolver_input(other, [SB3], complete=True)
     assert PACKAGE in problem.own
     assert version_resolution.needs_another_torch(other)
     assert not version_resolution.needs_another_torch(same)

@@ -14,7 +14,7 @@ from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.versions import affected, installed
 from rlregress.upgrade.versions.requested import parse_requested_version
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
-from rlregress.upgrade.versions.version_resolution import Resolved
+from rlregress.upgrade.versions.version_resolution import ResolvedPins
 from tools.tests.small_files import write_files
 
 VERSION = importlib.metadata.version("gymnasium")
@@ -48,7 +48,7 @@ def test_requirements_are_canonical_and_sorted(text, requirements):
 def test_a_framework_is_known_by_its_short_name_and_its_import_name():
     """The output says so; pins of a base are added, except where the version has its own."""
     version = parse_requested_version("torchrl==0.9.2 numpy==2.0.0")
-    version = version.add_pins_of_base(["numpy==1.26.4", "gymnasium==0.29.1"])
+    version = version.add_missing_pins(["numpy==1.26.4", "gymnasium==0.29.1"])
     assert version.requirements == ("gymnasium==0.29.1", "numpy==2.0.0", "torchrl==0.9.2")
     assert version.text == "torchrl==0.9.2 numpy==2.0.0 gymnasium==0.29.1"
     for name in ("SB3", "stable_baselines3"):
@@ -197,36 +197,36 @@ def changed_copy(tmp_path, monkeypatch):
         {"METADATA": real.read_text("METADATA"), "RECORD": "gymnasium/core.py,sha256=AAAA,15\n"},
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    installed.explain_no_release.cache_clear()
+    installed.explain_altered_package.cache_clear()
     yield metadata
-    installed.explain_no_release.cache_clear()
+    installed.explain_altered_package.cache_clear()
 
 
 def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
     """A pin of the installed version names the release: it is fetched, and it differs."""
     pin = f"gymnasium=={VERSION}"
     assert installed.is_version_installed(pin)
-    assert not installed.is_release_installed(pin)
-    assert "core.py is not as it was installed" in installed.explain_no_release("gymnasium")
-    assert Resolved({"gymnasium": pin}, pinned=["gymnasium"]).missing_rows == [pin]
-    assert Resolved({"gymnasium": pin}).missing_rows == []
+    assert not installed.is_unaltered_release_installed(pin)
+    assert "core.py is not as it was installed" in installed.explain_altered_package("gymnasium")
+    assert ResolvedPins({"gymnasium": pin}, pinned=["gymnasium"]).missing_rows == [pin]
+    assert ResolvedPins({"gymnasium": pin}).missing_rows == []
     numpy = f"numpy=={importlib.metadata.version('numpy')}"
     old, new = parse_requested_version(f"{pin} {numpy}"), parse_requested_version("numpy==1.0")
     assert affected.list_packages_pinned_apart(old, new) == {"gymnasium", "numpy"}
     # a file that is gone, and a package that was installed from a folder or a commit
-    installed.explain_no_release.cache_clear()
+    installed.explain_altered_package.cache_clear()
     (changed_copy.parent / "gymnasium" / "core.py").unlink()
-    assert installed.explain_no_release("gymnasium") == "gymnasium/core.py is gone"
-    installed.explain_no_release.cache_clear()
+    assert installed.explain_altered_package("gymnasium") == "gymnasium/core.py is gone"
+    installed.explain_altered_package.cache_clear()
     source = {"url": "file:///tree", "dir_info": {"editable": True}}
     (changed_copy / "direct_url.json").write_text(json.dumps(source))
-    assert installed.explain_no_release("gymnasium") == "it was installed from file:///tree"
+    assert installed.explain_altered_package("gymnasium") == "it was installed from file:///tree"
 
 
 def test_what_is_installed_here_is_its_release():
     """Control: the copies that the tests run with are as their installer wrote them."""
-    assert installed.is_release_installed(f"gymnasium=={VERSION}")
-    assert installed.explain_no_release("numpy") == ""
+    assert installed.is_unaltered_release_installed(f"gymnasium=={VERSION}")
+    assert installed.explain_altered_package("numpy") == ""
 
 
 @pytest.mark.parametrize("name", ["SB3", "stable_baselines3", "Stable-Baselines3"])

@@ -107,7 +107,7 @@ KIND = saved_store.StoredKind(
     name="ppo model", algorithm="ppo", way="save, load", trusted=False, bytecode=False,
     answers="x", files={},
 )  # fmt: skip
-EXPECTED = saved_store.Expected(
+EXPECTED = saved_store.ExpectedDifference(
     since="1.0", until="2.0", kinds=("ppo model",), loaded_since="2.0", why="why", source="s",
     item=(saved_store.KnownItem(paths=("settings",), written="1", read="2"),),
 )  # fmt: skip
@@ -316,6 +316,6 @@ def test_what_is_no_release_is_not_recorded(tmp_path, monkeypatch):
     message = f"stable_baselines3 is imported from {tmp_path}/stable_baselines3, and not from"
     with pytest.raises(UserError, match=message):
         saved_store._check_imported_release(sb3)
-    monkeypatch.setattr(saved_store, "explain_no_release", lambda package: "it was edited")
+    monkeypatch.setattr(saved_store, "explain_altered_package", lambda package: "it was edited")
     with pytest.raises(UserError, match="is no release: it was edited; expected one"):
         saved_store._check_imported_release(sb3)

@@ -628,7 +628,7 @@ def recording(tmp_path, monkeypatch):
             yield name, trace_reader.load_trace(paths[name])
 
     monkeypatch.setattr(runtimes_module, "_record_traces", record)
-    difference = training_selection.Difference(frozenset({("pack/agent.py", "sac")}))
+    difference = training_selection.ExecutableDifferences(frozenset({("pack/agent.py", "sac")}))
 
     def call(*names):
         done.clear()

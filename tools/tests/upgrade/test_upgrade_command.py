@@ -151,7 +151,7 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
         chosen = framework_comparison.list_common_and_one_sided_trainings(SB3, prints, options)
     assert [fingerprint.found for fingerprint in prints] == [{}, {}]
     (entry, _) = entries.make_default_entries(
-        [], version_fingerprints.list_unread_defaults(*prints), "sb3"
+        [], version_fingerprints.describe_unread_defaults(*prints), "sb3"
     )
     assert (entry.state, entry.was_out_of_time) == (model.CANNOT, True)
     assert (chosen, deadline.cut) == (([], {}), ["details of sb3"])

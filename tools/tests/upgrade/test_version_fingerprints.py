@@ -18,8 +18,8 @@ from rlregress.upgrade.evidence.version_fingerprints import (
     Fingerprint,
     _judge_raw_answer,
     compare_fingerprints,
+    describe_unread_defaults,
     list_changed_defaults,
-    list_unread_defaults,
 )
 from tools.tests.small_adapters import SmallAdapter
 
@@ -164,7 +164,7 @@ def test_what_cannot_be_read_is_named():
     broken = {"x.extra": "no hydra", "x.lost": "ImportError: no y"}
     new = Fingerprint({}, (), {}, unread={"sac library": "TypeError"}, modules_unread=broken)
     assert list_changed_defaults(old, new) == []
-    assert list_unread_defaults(old, new) == [
+    assert describe_unread_defaults(old, new) == [
         "module x.lost on the new version: ImportError: no y",
         "sac library on the new version: TypeError",
     ]

@@ -15,7 +15,7 @@ from rlregress.verdicts.effect import compute_welch_interval
 from rlregress.verdicts.looks import make_single_look
 from rlregress.verdicts.permutation import compute_permutation_p_values
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import build_verdicts_of_course, take_possible_looks
+from rlregress.verdicts.sequential import build_verdicts_of_gate, take_possible_looks
 from rlregress.verdicts.stability import estimate_false_alarms_of_baseline
 from tools.tests.verdicts.three_looks import healthy
 
@@ -25,7 +25,7 @@ def judge_cells(cells, **rules):
     looks = {
         name: make_single_look(np.size(cell.new) + cell.failed) for name, cell in cells.items()
     }
-    return build_verdicts_of_course(take_possible_looks(cells, looks, Rules(**rules)))
+    return build_verdicts_of_gate(take_possible_looks(cells, looks, Rules(**rules)))
 
 
 def judge_one(stored, new, **options):

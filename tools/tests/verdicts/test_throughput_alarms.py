@@ -7,7 +7,7 @@ import pytest
 
 from rlregress.verdicts.throughput_alarms import (
     TOLERATED_SHARE,
-    Sample,
+    ThroughputSample,
     compute_smallest_detected_change,
     judge_throughput_samples,
 )
@@ -42,13 +42,13 @@ VERDICTS = {
 def test_a_quantity_has_its_verdict(case):
     """A change beyond the tolerated fifth is reported, unless noise could hide it."""
     new, stored, less_is_better, expected = VERDICTS[case]
-    judged = judge_throughput_samples({"it": Sample(stored, new, less_is_better)})
+    judged = judge_throughput_samples({"it": ThroughputSample(stored, new, less_is_better)})
     assert judged["it"].verdict == expected
 
 
 def test_the_smallest_change_is_detected_in_four_of_five_sessions():
     """A significant change that is tolerated is no alarm."""
-    judged = judge_throughput_samples({"it": Sample(STORED, times(NEW, 0.93))})["it"]
+    judged = judge_throughput_samples({"it": ThroughputSample(STORED, times(NEW, 0.93))})["it"]
     assert judged.adjusted_worse < 0.05
     assert judged.verdict == "holds"
     rng = np.random.default_rng(0)
@@ -62,6 +62,8 @@ def test_the_smallest_change_is_detected_in_four_of_five_sessions():
         for _ in range(400):
             before = rng.normal(1, spread, 10)
             after = rng.normal(1 - visible, spread, 5)
-            judged = judge_throughput_samples({"it": Sample(list(before), list(after))})["it"]
+            judged = judge_throughput_samples({"it": ThroughputSample(list(before), list(after))})[
+                "it"
+            ]
             detected += judged.verdict == "regressed"
         assert 0.72 < detected / 400 < 0.88, f"{spread}: detected in {detected} of 400"

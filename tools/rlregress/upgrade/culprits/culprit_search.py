@@ -17,7 +17,7 @@ from rlregress.trace.child_processes import is_time_over
 from rlregress.upgrade.culprits.delta_debugging import (
     CulpritSearch,
     Group,
-    Search,
+    SearchSteps,
     find_functions_at_divergence,
     join_earlier_culprits,
     list_revertible_functions,
@@ -39,7 +39,7 @@ WAVE, _MOST = 2, 32
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 
 
-def add_one_sided_functions(culprits: Culprits, functions: Sequence[ChangedPiece]) -> Culprits:
+def add_one_sided_callees(culprits: Culprits, functions: Sequence[ChangedPiece]) -> Culprits:
     """Add functions of one version only that a culprit calls, directly or through others.
 
     They cannot be reverted by themselves: they come and go with their callers.
@@ -142,7 +142,7 @@ def search_culprits(
     revertible = {
         training.name: list_revertible_functions(training, functions) for training in order
     }
-    turns = _Turns(trainings, record, limit)
+    turns = _InterleavedSearches(trainings, record, limit)
     size = WAVE
     while order:
         earlier = join_earlier_culprits([*turns.ended.values()])
@@ -152,14 +152,14 @@ def search_culprits(
             # no search begins any more
             turns.limit = 0.0
         turns.run_searches(
-            [(item, CulpritSearch(item, functions, earlier).run()) for item in order[:size]]
+            [(item, CulpritSearch(item, functions, earlier).take_steps()) for item in order[:size]]
         )
         order, size = order[size:], min(2 * size, _MOST)
     return {training.name: turns.ended[training.name] for training in diverging}
 
 
-class _Turns:
-    """Searches that run side by side: each turn makes the recordings that all of them request.
+class _InterleavedSearches:
+    """Searches in turns: each turn makes the recordings that all open searches request.
 
     Attributes:
         limit: recordings in all, in the unit of ``LIMIT``.
@@ -171,7 +171,7 @@ class _Turns:
         self.ended: dict[str, Culprits] = {}
         self._requested: dict[str, list[Group]] = {}
 
-    def run_searches(self, searches: Sequence[tuple[ComparedTraining, Search]]) -> None:
+    def run_searches(self, searches: Sequence[tuple[ComparedTraining, SearchSteps]]) -> None:
         """Run searches until each of them has ended."""
         by_name = {training.name: search for training, search in searches}
         costs = {training.name: _estimate_relative_cost(training) for training, _ in searches}
@@ -199,7 +199,7 @@ class _Turns:
                 self._advance_search(name, by_name[name], traces)
 
     def _advance_search(
-        self, name: str, search: Search, traces: Mapping[Group, Trace] | None
+        self, name: str, search: SearchSteps, traces: Mapping[Group, Trace] | None
     ) -> None:
         try:
             self._requested[name] = next(search) if traces is None else search.send(traces)

@@ -37,7 +37,7 @@ Group = tuple[ChangedPiece, ...]
 #: yields groups to revert, and is sent the trace of each as far as there are recordings left.
 _Result = TypeVar("_Result")
 _Steps = Generator[list[Group], Mapping[Group, Trace], _Result]
-Search = _Steps[Culprits]
+SearchSteps = _Steps[Culprits]
 
 
 def find_functions_at_divergence(
@@ -225,7 +225,7 @@ class CulpritSearch:
         }
         self._open: list[ChangedPiece] = []
 
-    def run(self) -> Search:
+    def take_steps(self) -> SearchSteps:
         """Revert culprits of earlier trainings first, then the nearest functions, then all others.
 
         Each pass over the functions goes on with what the last one has reverted.
@@ -267,7 +267,7 @@ class CulpritSearch:
         return trials.get(group)
 
     def _keep_reverted_unless_restored(self, group: Group, trial: _Trial) -> bool:
-        """Return whether a group restores the old behaviour; if not, it stays reverted."""
+        """Return whether reverting a group restores the old behaviour; if not, keep it reverted."""
         self._whole = trial.outcome == _AS_OLD
         if not self._whole:
             comparison = compare_traces_and_their_ends(self._training.old, trial.trace)
@@ -487,16 +487,16 @@ def _judge_reverted_training(training: ComparedTraining, group: Group, trace: Tr
     )
     for outcome, reference in ((_AS_OLD, training.old), (_AS_NEW, training.new)):
         if (
-            not _list_failed_calls(trace) - _list_failed_calls(reference)
+            not _list_failed_calls_with_errors(trace) - _list_failed_calls_with_errors(reference)
             and compare_traces_and_their_ends(reference, trace).verdict == "equal"
         ):
             return _Trial(outcome, trace, misfits=misfits)
     if trace.failure:
         return _Trial(_FAILED, trace, extract_last_message(trace.failure), misfits)
     if (
-        new_errors := _list_failed_calls(trace)
-        - _list_failed_calls(training.old)
-        - _list_failed_calls(training.new)
+        new_errors := _list_failed_calls_with_errors(trace)
+        - _list_failed_calls_with_errors(training.old)
+        - _list_failed_calls_with_errors(training.new)
     ):
         name, error = min(new_errors)
         why = f"{name} fails only with functions reverted, {error}"
@@ -504,7 +504,7 @@ def _judge_reverted_training(training: ComparedTraining, group: Group, trace: Tr
     return _Trial(_LIKE_NEITHER, trace, misfits=misfits)
 
 
-def _list_failed_calls(trace: Trace) -> set[tuple[str, str]]:
+def _list_failed_calls_with_errors(trace: Trace) -> set[tuple[str, str]]:
     """Return the name and the error of each recorded call that failed."""
     return {(event.name, event.error) for event in trace.events if event.error}
 
@@ -518,7 +518,7 @@ def _find_functions_that_raise(
         (training.new, training.old, "new"),
         (training.old, training.new, "old"),
     ):
-        raised = {name for name, _ in _list_failed_calls(reference)}
+        raised = {name for name, _ in _list_failed_calls_with_errors(reference)}
         for event in trace.events:
             if event.error and event.name not in raised:
                 nearest += _find_innermost_changed(

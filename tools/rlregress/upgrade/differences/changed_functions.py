@@ -359,9 +359,7 @@ def _list_definitions_in_order(body: Iterable[ast.stmt], label: str) -> Iterator
 
 
 def _acts_when_defined(node: ast.Module | ast.ClassDef | _Function) -> bool:
-    """Return whether a definition does more than bind its name: it has decorators, or bases that
-    may register classes.
-    """
+    """Return whether a definition may do more than bind its name: by a decorator or a base."""
     if isinstance(node, ast.Module):
         return False
     if isinstance(node, ast.ClassDef):

@@ -50,7 +50,7 @@ class Statement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class StatementDifferences:
     """The statements that differ between two versions of a piece of code.
 
     Attributes:
@@ -66,12 +66,12 @@ class Difference:
     binds: frozenset[str] = frozenset()
 
 
-def find_differing_statements(piece: ChangedPiece) -> Difference:
+def find_differing_statements(piece: ChangedPiece) -> StatementDifferences:
     """Return the differences between the statements of a piece in both versions."""
     texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
     old, new = (_list_statements(text, piece.name) for text in texts)
     if old is None or new is None:
-        return Difference(unmeasured=1)
+        return StatementDifferences(unmeasured=1)
     spans: list[tuple[int, int]] = []
     raising: list[tuple[int, int]] = []
     unmeasured = 0
@@ -101,7 +101,7 @@ def find_differing_statements(piece: ChangedPiece) -> Difference:
                 spans.append(span)
                 if inner_statement.raises and inner_statement.where not in did:
                     raising.append(span)
-    return Difference(
+    return StatementDifferences(
         spans=tuple(spans),
         raising=tuple(raising),
         unmeasured=unmeasured,

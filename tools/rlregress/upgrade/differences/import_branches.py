@@ -112,7 +112,7 @@ class ImportBranches(griffe.Extension):
         mappings = set(map(_name_mapping_stored_into, parts))
         if "__getattr__" in mod.members or "sys.modules" in mappings:
             self.lazy[mod.path] = {
-                word for inner in ast.walk(node) for word in _list_words_in_expression(inner)
+                word for inner in ast.walk(node) for word in _list_name_like_strings(inner)
             }
         if any(_computes_dunder_all(part, mod) for part in parts):
             # griffe then treats every public name as exported
@@ -187,8 +187,8 @@ def _get_line(member: griffe.Object | griffe.Alias) -> int | None:
     return member.alias_lineno if isinstance(member, griffe.Alias) else member.lineno
 
 
-def _list_words_in_expression(part: ast.AST) -> Iterator[str]:
-    """Yield the texts in a list, a dictionary or a comparison that could be names."""
+def _list_name_like_strings(part: ast.AST) -> Iterator[str]:
+    """Yield the strings in a list, a dictionary or a comparison that could be names."""
     if isinstance(part, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Compare)):
         for child in ast.iter_child_nodes(part):
             if isinstance(child, ast.Constant) and str(child.value).isidentifier():

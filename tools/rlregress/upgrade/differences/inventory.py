@@ -38,7 +38,7 @@ COMPILED = frozenset({".so", ".pyd", ".dylib"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Package:
+class ComparedPackage:
     """An importable package or module, and its place in each version.
 
     Attributes:
@@ -89,7 +89,7 @@ class Inventory:
             version.
     """
 
-    packages: tuple[Package, ...] = ()
+    packages: tuple[ComparedPackage, ...] = ()
     pieces: tuple[ChangedPiece, ...] = ()
     files: tuple[OtherFile, ...] = ()
     public: tuple[PublicChange, ...] = ()
@@ -152,7 +152,7 @@ def list_differences(
         name: [_locate_top_modules(found[name]) if name in found else {} for found in distributions]
         for name in resolved.pinned
     }
-    packages = _list_differing_packages(resolved, old, new, own)
+    packages = _list_compared_packages(resolved, old, new, own)
     differing_packages = [package for package in packages if package.old != package.new]
     folders = [
         [str(f) for p in differing_packages if (f := getattr(p, label))] for label in ("old", "new")
@@ -217,7 +217,7 @@ def _list_requested_extras(versions: Iterable[PreparedVersion]) -> frozenset[str
 
 
 def _list_public_changes(
-    differing_packages: Iterable[Package], pieces: Sequence[ChangedPiece]
+    differing_packages: Iterable[ComparedPackage], pieces: Sequence[ChangedPiece]
 ) -> Iterator[PublicChange]:
     """Yield changes of public names of packages that both versions have."""
     for package in differing_packages:
@@ -274,9 +274,9 @@ def _list_code_of_dependents(
 _Own = Mapping[str, Sequence[Mapping[str, Path]]]
 
 
-def _list_differing_packages(
+def _list_compared_packages(
     resolved: ResolvedPair, old: PreparedVersion, new: PreparedVersion, paths: _Own
-) -> list[Package]:
+) -> list[ComparedPackage]:
     names = {m for adapter in resolved.adapters for m in adapter.framework.modules if m != "torch"}
     names |= {str(name) for name in resolved.imports.get("trees", ())}
     # a distribution without a list of files may have the name of its package
@@ -297,7 +297,7 @@ def _list_differing_packages(
             merged.update(modules)
     packages = [
         # a folder in front of the path wins over what is installed
-        Package(
+        ComparedPackage(
             name=n,
             old=find_module(old, n) or places[0].get(n),
             new=find_module(new, n) or places[1].get(n),
@@ -308,7 +308,7 @@ def _list_differing_packages(
         if adapter.framework.checkout:
             scripts = [_find_script_folders(version, adapter) for version in (old, new)]
             packages += [
-                Package(name=n, old=scripts[0].get(n), new=scripts[1].get(n))
+                ComparedPackage(name=n, old=scripts[0].get(n), new=scripts[1].get(n))
                 for n in sorted({*scripts[0], *scripts[1]})
             ]
     return [package for package in packages if package.old is not None or package.new is not None]
@@ -375,7 +375,7 @@ def _locate_top_modules(distribution: importlib.metadata.Distribution) -> dict[s
 
 
 def _list_compared_distributions(
-    resolved: ResolvedPair, differing_packages: Iterable[Package], paths: _Own
+    resolved: ResolvedPair, differing_packages: Iterable[ComparedPackage], paths: _Own
 ) -> dict[str, set[str]]:
     """Return canonical name of a distribution whose code is compared -> its packages."""
     packages = {
@@ -397,7 +397,7 @@ def _is_compared(
     distribution: str,
     modules: Collection[str],
     distributions: Sequence[Distributions],
-    differing_packages: Sequence[Package],
+    differing_packages: Sequence[ComparedPackage],
     differing: Collection[str],
 ) -> bool:
     """Return whether the code of a distribution was found in both versions, and its files differ.

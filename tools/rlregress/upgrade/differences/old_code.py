@@ -16,20 +16,20 @@ def is_revertible(function: ChangedPiece) -> bool:
 
     Of code that runs at import, only the values of names can be reverted.
     """
-    is_in_both = function.can_change_results and None not in function.paths
-    return is_in_both and (not function.runs_at_import or bool(find_rebound_names(function)))
+    in_both = function.can_change_results and None not in function.paths
+    return in_both and (not function.runs_at_import or bool(find_names_with_new_values(function)))
 
 
-def find_rebound_names(piece: ChangedPiece) -> frozenset[str]:
-    """Find the names whose value a piece changes when it runs at import."""
+def find_names_with_new_values(piece: ChangedPiece) -> frozenset[str]:
+    """Return the names to which a class or module body assigns another value than before."""
     old, new = piece.paths
     if piece.how != CODE_CHANGED or not piece.runs_at_import or old is None or new is None:
         return frozenset()
-    return _find_rebound_names(piece.name, old, new)
+    return _find_names_with_new_values(piece.name, old, new)
 
 
 @cache
-def _find_rebound_names(piece_name: str, old: Path, new: Path) -> frozenset[str]:
+def _find_names_with_new_values(piece_name: str, old: Path, new: Path) -> frozenset[str]:
     try:
         return frozenset(
             bindings.find_names_with_other_values(

@@ -19,8 +19,8 @@ MOST = 0.05
 
 
 @dataclass(frozen=True)
-class Outside:
-    """Pieces of code, by a pattern, that no training and no evaluation uses.
+class OutsideTrainingPattern:
+    """A pattern for the names of code that no training and no evaluation uses.
 
     Attributes:
         pattern: a shell pattern for "<file> <qualified name>".
@@ -33,11 +33,11 @@ class Outside:
 
 @dataclass(frozen=True)
 class _File:
-    outside: tuple[Outside, ...]
+    outside: tuple[OutsideTrainingPattern, ...]
 
 
-def load_functions_outside_training() -> tuple[Outside, ...]:
-    """Return the entries of ``baselines/outside_training.toml``.
+def load_outside_training_patterns() -> tuple[OutsideTrainingPattern, ...]:
+    """Return the patterns in ``baselines/outside_training.toml``.
 
     Raises:
         UserError: an entry is wrong.
@@ -52,7 +52,7 @@ def load_functions_outside_training() -> tuple[Outside, ...]:
 
 
 def explain_outside_training(
-    names: Collection[str], executed: Collection[str], entries: Sequence[Outside]
+    names: Collection[str], executed: Collection[str], patterns: Sequence[OutsideTrainingPattern]
 ) -> dict[str, str]:
     """Return name -> why it is outside of training, for pieces that nothing executed.
 
@@ -62,7 +62,7 @@ def explain_outside_training(
     """
     by_name = {
         name: row.reason
-        for row in reversed(entries)
+        for row in reversed(patterns)
         for name in names
         if name not in executed and fnmatchcase(name, row.pattern)
     }

@@ -274,7 +274,7 @@ def _collect_public_names_of_modules(
     ]
     # those that are defined in a class are appended to the list
     for name, owner in classes:
-        _add_constructor(owner)
+        _add_named_tuple_constructor(owner)
         classes += _collect_members(package, name, owner.members)
     for name, owner in classes:
         _collect_members(package, name, owner.inherited_members)
@@ -371,7 +371,7 @@ def _collect_public_names(
                 else:
                     why = f"{target} is defined by no statement of the package"
                     package.unread[path] = (file, why)
-        elif member.is_public and not _is_attribute_without_use(member):
+        elif member.is_public and not _is_useless_to_callers(member):
             names[path] = _resolve_assignment(member)
     package.names.update(names)
     for path, definition in names.items():
@@ -401,7 +401,7 @@ def _collect_members(
         with suppress(*_UNRESOLVED):
             definition = _resolve_member(member)
             if member.is_special or not (
-                name.startswith("_") or _is_attribute_without_use(definition)
+                name.startswith("_") or _is_useless_to_callers(definition)
             ):
                 package.names[f"{path}.{name}"] = definition
                 if isinstance(definition, griffe.Class) and definition.path not in package.paths:
@@ -410,7 +410,7 @@ def _collect_members(
     return classes
 
 
-def _add_constructor(owner: griffe.Class) -> None:
+def _add_named_tuple_constructor(owner: griffe.Class) -> None:
     """Add to a named tuple the constructor with its fields, as griffe does for dataclasses."""
     if "__init__" not in owner.members and any(
         base.endswith("NamedTuple") for base in _list_base_names(owner)
@@ -426,7 +426,7 @@ def _add_constructor(owner: griffe.Class) -> None:
         )  # fmt: skip
 
 
-def _is_attribute_without_use(definition: griffe.Object) -> bool:
+def _is_useless_to_callers(definition: griffe.Object) -> bool:
     """Return whether a caller has no use for an attribute: special, without a value, or a type.
 
     Fields are parameters of a constructor.
@@ -720,13 +720,13 @@ def _list_class_changes_and_deprecations(old: Package, new: Package) -> Iterator
                 if _identify_base(base, before) not in still and not base.endswith(_EMPTY):
                     sentence = f"{path} is no longer a subclass of {base}"
                     yield _make_public_change("base class", path, after, sentence)
-            for sentence in _list_lost_decorators(before, after):
+            for sentence in _describe_lost_decorators_and_options(before, after):
                 yield _make_public_change("kind", path, after, f"{path} {sentence}")
         for text in sorted(_list_deprecations(after) - _list_deprecations(before)):
             yield _make_public_change("deprecated", path, after, f"{path} warns now: {text}")
 
 
-def _list_lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
+def _describe_lost_decorators_and_options(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
     """Yield changed options of a dataclass, and decorators that a class has lost."""
     before, after = _read_dataclass_options(old), _read_dataclass_options(new)
     if before is not None and after is None:

@@ -31,7 +31,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Difference:
+class ExecutableDifferences:
     """The differences that a training of the new version can execute.
 
     Attributes:
@@ -88,7 +88,7 @@ class Difference:
         looked_at = {
             file
             for file, name in self.texts
-            if any((file, outer) in examined for outer in ("", *_list_enclosing_names(name)))
+            if any((file, outer) in examined for outer in ("", *_list_name_prefixes(name)))
         }
         noticed = {
             file
@@ -99,15 +99,15 @@ class Difference:
         return looked_at | noticed
 
 
-def _list_enclosing_names(name: str) -> list[str]:
-    """Return the names of everything around a function, outermost first, and its own."""
+def _list_name_prefixes(name: str) -> list[str]:
+    """Return the dotted prefixes of a name, outermost first, and the name: a, a.b, a.b.c."""
     parts = name.split(".")
     return [".".join(parts[: number + 1]) for number in range(len(parts))]
 
 
 def group_differences_by_effect(
     pieces: Sequence[ChangedPiece], files: Mapping[str, str]
-) -> Difference:
+) -> ExecutableDifferences:
     """Group differences by how a training can execute them: by a call, or by an import.
 
     Args:
@@ -132,7 +132,7 @@ def group_differences_by_effect(
             imported.add(piece.file)
         elif piece.how != WORDING or _has_different_messages(piece):
             functions.add(piece.key)
-    return Difference(
+    return ExecutableDifferences(
         functions=frozenset(functions),
         files=frozenset(imported),
         texts=frozenset(texts),

@@ -47,7 +47,7 @@ class Training:
     name: str
     job: Mapping[str, Any]
 
-    def note_more_packages(self, packages: Sequence[str]) -> Training:
+    def add_packages_to_note(self, packages: Sequence[str]) -> Training:
         """Return the training with further packages whose executed code the recorder notes."""
         return replace(self, job={**self.job, "moved": list(packages)}) if packages else self
 
@@ -206,22 +206,22 @@ def cut_training_at_step(training: Training, steps: int) -> Training:
     return replace(training, job={**training.job, "steps": steps, "cut": steps})
 
 
-def request_named_parts_of_difference(
+def request_names_of_differing_values(
     training: Training, comparison: Comparison | UncomparedTraining
 ) -> Training:
-    """Return the training, with names of all values requested for the first differing event."""
+    """Return the training; its recorder then names all values of the first differing event."""
     first = comparison.first if isinstance(comparison, Comparison) else None
     events = [event.index for event in (first.old, first.new) if event is not None] if first else []
     return replace(training, job={**training.job, "named": events}) if events else training
 
 
-def make_perturbed_copies(training: Training, begin: int) -> list[Training]:
+def make_perturbed_copies(training: Training, event_index: int) -> list[Training]:
     """Make copies of a training, with one event's numbers changed by one unit in the last place."""
     return [
         replace(
             training,
             name=f"{training.name} copy {seed}",
-            job={**training.job, "unit": [begin, seed]},
+            job={**training.job, "unit": [event_index, seed]},
         )
         for seed in range(rounding.COPIES)
     ]
@@ -276,15 +276,13 @@ def _get_error_type(trace: Trace) -> str:
     return trace.error.get("type") or extract_last_message(trace.failure).partition(":")[0]
 
 
-def has_ended_by_tested_code(trace: Trace) -> bool:
+def has_failed_in_tested_code(trace: Trace) -> bool:
     """Return whether an error of the code under test, or of the script, ended the training."""
     return bool(trace.failure) and trace.error.get("origin") == errors.TRACED
 
 
 def note_end_without_recorder(trace: Trace, plain: Trace) -> Trace:
-    """Add to a failed training's trace how the same training ended without the recorder
-    (``plain``); an empty text if both ended alike.
-    """
+    """Add to a failed trace how its training ended without recorder; empty: in the same way."""
     ends = extract_last_message(plain.failure) if plain.failure else "the training ends well"
     return replace(
         trace, header={**trace.header, "plain": "" if do_both_end_alike(trace, plain) else ends}
@@ -293,7 +291,7 @@ def note_end_without_recorder(trace: Trace, plain: Trace) -> Trace:
 
 def _fails_without_recorder(trace: Trace) -> bool:
     """Return whether a training fails by its own error without a recorder, too."""
-    return has_ended_by_tested_code(trace) and not trace.header.get("plain")
+    return has_failed_in_tested_code(trace) and not trace.header.get("plain")
 
 
 def _is_completed(trace: Trace) -> bool:

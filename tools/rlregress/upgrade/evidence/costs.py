@@ -36,7 +36,7 @@ _WIDEST = 0.1
 _PLAIN = 0.5
 
 
-def measure_training_costs(
+def measure_costs_of_shortest_trainings(
     runtimes: Runtimes,
     trainings: Iterable[Training],
     compared: Iterable[ComparedTraining],

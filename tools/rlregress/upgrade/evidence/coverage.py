@@ -81,7 +81,7 @@ class NameUsers:
                 (file, function)
                 for file, names_ in names_by_file.items()
                 for n in names_
-                for function in self._find_functions_using(file).get(n, ())
+                for function in self._map_names_to_users(file).get(n, ())
             }
         kind = piece.name.removeprefix(f"{BODY} ")
         if kind in users_by_name:
@@ -107,7 +107,7 @@ class NameUsers:
         except UNREADABLE:
             return {}
 
-    def _find_functions_using(self, file: str) -> Mapping[str, set[str]]:
+    def _map_names_to_users(self, file: str) -> Mapping[str, set[str]]:
         """Return name -> functions of a file that use it."""
         if file not in self._used:
             used: dict[str, set[str]] = {}
@@ -182,7 +182,7 @@ def map_functions_to_trainings(traces: Mapping[str, Trace]) -> dict[tuple[str, s
     return trainings
 
 
-class ExecutedCode:
+class VersionCoverage:
     """The code that the trainings of one version have executed, all together."""
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
@@ -351,7 +351,7 @@ def measure_execution_of_pieces(
         details_by_function: file and function -> details whose probes executed it on both versions.
         folders: of the new version's code.
     """
-    old, new = (ExecutedCode(traces) for traces in executed)
+    old, new = (VersionCoverage(traces) for traces in executed)
     users = index_users_of_names(tuple(folders))
     starters = _map_files_to_process_starters(new_trace for new_trace in executed[1].values())
     executions = []

@@ -21,7 +21,7 @@ from rlregress.model.recorded_traces import ComparedTraining, Trace
 from rlregress.model.upgrade_result import Culprits, PieceExecution, RepeatedCalls
 from rlregress.trace import child_processes
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade.differences.old_code import find_rebound_names, list_old_code
+from rlregress.upgrade.differences.old_code import find_names_with_new_values, list_old_code
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.coverage import (
     NameUsers,
@@ -134,7 +134,7 @@ def _map_readers_to_pieces(
     """Return executed function -> differing pieces that change values of names it reads."""
     uses: dict[_Key, list[ChangedPiece]] = {}
     for piece in pieces:
-        names = find_rebound_names(piece)
+        names = find_names_with_new_values(piece)
         readers = (
             {key for keys in users.find_functions_using(piece, names).values() for key in keys}
             if names

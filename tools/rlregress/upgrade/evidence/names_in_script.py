@@ -166,9 +166,9 @@ def find_unused_names(
                 foreign = _INSTALLED & {*folder.parts}
                 if not foreign or any(module in text for text in files for module in modules):
                     texts += files
-        heirs = _find_subclasses(path for root in roots for path in list_sources_below(root))
+        subclasses = _find_subclasses(path for root in roots for path in list_sources_below(root))
         written = set(_WORD.findall(b"\n".join(texts)))
-        words_of = {name: _list_search_words(name, heirs) for name in names}
+        words_of = {name: _list_search_words(name, subclasses) for name in names}
         return frozenset(name for name, words in words_of.items() if words and not words & written)
     except (OSError, *UNREADABLE):
         return frozenset()
@@ -206,12 +206,12 @@ def find_names_unused_in_folder(
     return find_unused_names(names, own, imported, compared)
 
 
-def _list_search_words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
+def _list_search_words(name: str, subclasses: Mapping[str, set[str]]) -> set[bytes]:
     """Return the words by which a source can use a public name; empty: only operators use it."""
     *before, last = name.split(".")
     if last == "__init__":
         classes = new = {before[-1]}
-        while new := {heir for owner in new for heir in heirs.get(owner, ())} - classes:
+        while new := {heir for owner in new for heir in subclasses.get(owner, ())} - classes:
             classes = classes | new
         return {word.encode() for word in classes}
     return set() if last.startswith("__") else {last.encode()}
@@ -219,7 +219,7 @@ def _list_search_words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
 
 def _find_subclasses(files: Iterable[Path]) -> dict[str, set[str]]:
     """Return class -> classes that derive from it, and its other names."""
-    heirs: dict[str, set[str]] = {}
+    subclasses: dict[str, set[str]] = {}
     for path in files:
         with contextlib.suppress(*UNREADABLE):
             for node in ast.walk(ast.parse(path.read_bytes())):
@@ -233,8 +233,8 @@ def _find_subclasses(files: Iterable[Path]) -> dict[str, set[str]]:
                 for base in bases:
                     owner = base.value if isinstance(base, ast.Subscript) else base
                     name = getattr(owner, "attr", getattr(owner, "id", ""))
-                    heirs.setdefault(name, set()).update(names)
-    return heirs
+                    subclasses.setdefault(name, set()).update(names)
+    return subclasses
 
 
 def _computes_attribute_names(tree: ast.Module) -> bool:

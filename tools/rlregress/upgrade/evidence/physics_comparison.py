@@ -65,7 +65,7 @@ def list_stored_policies() -> list[Path]:
     return sorted((suite.locate_baselines() / "policies").glob("*.npz"))
 
 
-def play_fixed_actions(
+def play_actions_and_policies(
     runtime: Runtime, path: Path, environments: Sequence[str] = ENVIRONMENTS
 ) -> Any:
     """Play fixed actions and stored policies on a version; return the rows of each environment."""

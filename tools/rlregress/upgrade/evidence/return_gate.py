@@ -43,7 +43,7 @@ def _restrict_options_to_algorithms(
     return replace(options, frameworks=adapter.name, algorithms=",".join(algorithms), cells="all")
 
 
-def judge_returns(
+def train_and_judge(
     adapter: Adapter,
     algorithms: Sequence[str],
     runtimes: tuple[Runtime, Runtime],

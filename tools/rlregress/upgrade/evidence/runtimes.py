@@ -204,7 +204,7 @@ class Runtimes:
             new |= recorded_now
             if not recorded_now:
                 break
-        return self._retry_failed_without_recorder(trainings, old, new)
+        return self._recheck_ends_without_recorder(trainings, old, new)
 
     def _record_one_by_one(
         self, label: str, trainings: Sequence[Training], lines: Mapping[str, Noted]
@@ -256,9 +256,9 @@ class Runtimes:
             }
             for label in VERSIONS
         )
-        return (old, new) if repeats else self._retry_failed_without_recorder(trainings, old, new)
+        return (old, new) if repeats else self._recheck_ends_without_recorder(trainings, old, new)
 
-    def _retry_failed_without_recorder(
+    def _recheck_ends_without_recorder(
         self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Repeat trainings that end differently, without a recorder; note how they end then."""
@@ -275,7 +275,7 @@ class Runtimes:
                 tried = [
                     t
                     for t in differing
-                    if compared_trainings.has_ended_by_tested_code(traces[t.name])
+                    if compared_trainings.has_failed_in_tested_code(traces[t.name])
                 ]
                 plain = [
                     replace(
@@ -398,7 +398,7 @@ def _record_traces(
     paths: Mapping[str, Path],
     lines: Noted,
     workers: Workers,
-    counts: bool,
+    counts_progress: bool,
 ) -> dict[str, Trace]:
     """Record new traces in one process; what is not recorded in time is left out."""
     traces: dict[str, Trace] = {}
@@ -419,7 +419,7 @@ def _record_traces(
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
-        progress.count_done_parts(counts)
+        progress.count_done_parts(counts_progress)
 
     with child_processes.limit_stage(end_time):
         end_reason = workers.do_jobs_and_explain_early_end(runtime, jobs, note_end_of_training)

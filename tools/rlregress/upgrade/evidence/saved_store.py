@@ -45,7 +45,7 @@ from rlregress.model.loaded_files import StoredFile
 from rlregress.trace.recording_processes import Runtime, make_current_runtime
 from rlregress.upgrade.evidence import runtime_process, saved_files_comparison
 from rlregress.upgrade.versions import affected, prepared_versions, requested, resolved
-from rlregress.upgrade.versions.installed import explain_no_release
+from rlregress.upgrade.versions.installed import explain_altered_package
 
 #: bytes of a file in the store, and of all of them, at most.
 LARGEST, LARGEST_STORE = 50_000, 3_000_000
@@ -92,7 +92,7 @@ class StoredKind:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class ReleaseRecord:
     """The files that one release wrote.
 
     Attributes:
@@ -168,7 +168,7 @@ class KnownItem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected(Range):
+class ExpectedDifference(Range):
     """A known difference of files that the releases in a range wrote.
 
     Attributes:
@@ -230,7 +230,7 @@ class KnownDifferences:
     """
 
     compared_since: Release = "0"
-    expected: tuple[Expected, ...] = ()
+    expected: tuple[ExpectedDifference, ...] = ()
 
 
 def locate_stored_files(framework: str) -> Path:
@@ -238,14 +238,16 @@ def locate_stored_files(framework: str) -> Path:
     return suite.locate_baselines() / "saved" / framework
 
 
-def list_release_records(framework: str) -> list[Record]:
+def list_release_records(framework: str) -> list[ReleaseRecord]:
     """Return the records of the releases of a framework, oldest first.
 
     Raises:
         UserError: a file of ``releases/`` is damaged, or was edited.
     """
     paths = datafiles.list_files_by_name(locate_stored_files(framework) / "releases", "*.toml")
-    stored: list[Record] = [datafiles.read_data_file_cached(path, Record) for path in paths]
+    stored: list[ReleaseRecord] = [
+        datafiles.read_data_file_cached(path, ReleaseRecord) for path in paths
+    ]
     for path, record in zip(paths, stored, strict=True):
         if path.stem != record.release:
             raise UserError(
@@ -339,7 +341,7 @@ def compare_stored_files(
 def _compare_stored_file(
     adapter: Adapter,
     known_differences: KnownDifferences,
-    record: Record,
+    record: ReleaseRecord,
     kind: StoredKind,
     answers: Callable[[Mapping[str, Any]], Mapping[str, Any]],
 ) -> StoredFile:
@@ -376,7 +378,7 @@ def _compare_stored_file(
 
 
 def _explain_not_loaded(
-    record: Record, kind: StoredKind, installed: str, differing: Sequence[Expected]
+    record: ReleaseRecord, kind: StoredKind, installed: str, differing: Sequence[ExpectedDifference]
 ) -> str:
     """Return why a file is not loaded in this environment; empty: it is loaded."""
     if Version(installed) < Version(record.release):
@@ -396,7 +398,7 @@ def _judge_stored_file(
     writer: _Answers,
     loaded: Mapping[str, Any],
     kind: StoredKind,
-    expected: Sequence[Expected],
+    expected: Sequence[ExpectedDifference],
 ) -> StoredFile:
     """Compare a stored file's items as written and as loaded; known differences must occur."""
     read = loaded["kinds"].get(kind.name, {})
@@ -529,7 +531,7 @@ def _prepare_release(release: str, log: Callable[[str], None]) -> tuple[Runtime,
 def _check_imported_release(adapter: Adapter) -> None:
     """Raise UserError unless the imported package is the installed one, and a release."""
     package = adapter.framework.packages[0]
-    if why := explain_no_release(package):
+    if why := explain_altered_package(package):
         raise UserError(
             f"the installed {package} is no release: {why}; expected one, such as {package}==1.2.3"
         )
@@ -556,7 +558,7 @@ def _store_files_of_release(
             path.relative_to(folder / name).as_posix(): mask_folders(path.read_bytes())
             for path in paths
         }
-        answers, repeated = _compact_repeatable_items(entry["items"], version_answers["functions"])
+        answers, repeated = _dump_repeatable_and_share(entry["items"], version_answers["functions"])
         if repeated < _REPEATED:
             yield (
                 f"not stored: {name} of {adapter.framework.packages[0]} {version}: it repeats only "
@@ -574,7 +576,7 @@ def _store_files_of_release(
         ))  # fmt: skip
     if not kinds_:
         return
-    written = Record(
+    written = ReleaseRecord(
         release=version, recorded=datetime.now(UTC).strftime(TIME), command=command, digest="",
         versions=version_answers["versions"], kind=tuple(kinds_),
     )  # fmt: skip
@@ -632,10 +634,10 @@ def _digest_bytes(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _compact_repeatable_items(
+def _dump_repeatable_and_share(
     items: Sequence[Sequence[Any]], functions: Sequence[str]
 ) -> tuple[bytes, float]:
-    """Return the items that are the same in each load, as JSON, and their share of all items.
+    """Return as JSON the items that two loads read alike, and their share of all items.
 
     Numbers are kept of computed items alone, as they show rounding. Lines of old files are removed.
     """

@@ -174,7 +174,7 @@ def compare_fingerprints(
         elif before.observed is None or after.observed is None:
             not_probed.append(_make_detail_not_probed(key, *answers))
         elif before.variant != after.variant or (
-            before.variant is None and not _are_same_answers(before.observed, after.observed)
+            before.variant is None and not _are_identical_answers(before.observed, after.observed)
         ):
             changed.append(make_changed_detail(key, *answers))
         else:
@@ -202,7 +202,7 @@ def make_changed_detail(key: Key, old: ProbeAnswer, new: ProbeAnswer) -> Changed
     )
 
 
-def _are_same_answers(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+def _are_identical_answers(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
     return len(first) == len(second) and bool(
         np.array_equal(np.array(first), np.array(second), equal_nan=True)
     )
@@ -243,7 +243,7 @@ def list_changed_defaults(old: Fingerprint, new: Fingerprint) -> list[ChangedDef
     return changed
 
 
-def list_unread_defaults(old: Fingerprint, new: Fingerprint) -> list[str]:
+def describe_unread_defaults(old: Fingerprint, new: Fingerprint) -> list[str]:
     """List defaults that could not be compared, each with the version and the reason.
 
     Modules that neither version can import are left out: both lack a required package.

@@ -21,7 +21,7 @@ def _is_entry_key(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedEntry:
     """One accepted entry.
 
     Attributes:
@@ -38,10 +38,10 @@ class Accepted:
 
 @dataclass(frozen=True)
 class _File:
-    accepted: tuple[Accepted, ...] = ()
+    accepted: tuple[AcceptedEntry, ...] = ()
 
 
-def load_accepted_entries(path: Path | None) -> tuple[Accepted, ...]:
+def load_accepted_entries(path: Path | None) -> tuple[AcceptedEntry, ...]:
     """Return the accepted entries of a file; none without a file.
 
     Raises:
@@ -66,7 +66,7 @@ def load_accepted_entries(path: Path | None) -> tuple[Accepted, ...]:
     return content.accepted
 
 
-def mark_accepted_and_stale(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
+def mark_accepted_and_stale(result: Upgrade, reviewed: Iterable[AcceptedEntry]) -> Upgrade:
     """Return the result with the accepted entries marked, and those without a match as stale."""
     notes = {row.key: row.note for row in reviewed}
     if not notes:

@@ -300,7 +300,7 @@ def make_code_entries(
     executions: Sequence[PieceExecution],
     checks: Mapping[str, tuple[str, Culprits | None]],
     unnamed_functions: Collection[str],
-    reviewed: Sequence[outside_training.Outside],
+    reviewed: Sequence[outside_training.OutsideTrainingPattern],
     framework: str = "",
 ) -> list[Entry]:
     """Return the entries of pieces of code, with the state that their trainings prove.

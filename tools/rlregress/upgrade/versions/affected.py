@@ -66,13 +66,13 @@ def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> 
         return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
 
     def find_pin_or_installed_release(pins: dict[str, str], name: str) -> str:
-        if name in pins and not installed.is_release_installed(pins[name]):
+        if name in pins and not installed.is_unaltered_release_installed(pins[name]):
             return pins[name]
         installed_version = installed.find_installed_version(name)
         if not installed_version:
             return ""
         release = installed.strip_local_version(installed_version)
-        return f"{name}=={release} {installed.explain_no_release(name)}"
+        return f"{name}=={release} {installed.explain_altered_package(name)}"
 
     differing = frozenset(
         name
@@ -187,7 +187,7 @@ def _explain_no_framework(
     )
 
 
-def list_importable_packages(
+def group_importable_names(
     old: RequestedVersion, new: RequestedVersion, pinned: frozenset[str]
 ) -> dict[str, list[str]]:
     """Return what a script may import: "distributions" that differ, and modules of "trees"."""

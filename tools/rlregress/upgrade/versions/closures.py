@@ -22,8 +22,8 @@ from rlregress.upgrade.versions.distribution_metadata import Distributions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Absent:
-    """Distributions that one version does not install and the other does.
+class HiddenPackages:
+    """Distributions to hide from one version, because only the other version installs them.
 
     Attributes:
         direct: those that a package of both versions, or the other version's user, requires.
@@ -98,9 +98,8 @@ def find_distributions_to_hide(
     distributions: tuple[Distributions, Distributions],
     suite: Sequence[str],
     lent: Sequence[str],
-) -> Absent:
-    """Return the distributions that only the other version installs: importable here, they are
-    hidden.
+) -> HiddenPackages:
+    """Return the distributions to hide from a version: only the other version installs them.
 
     Args:
         own_requirements, other_requirements: requirements of this version and of the other one.
@@ -119,7 +118,7 @@ def find_distributions_to_hide(
     gone = lone - needed - map_distributions_to_requirers(lent, own_distributions).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
     requiring = {user for name in direct for user in users[name] - gone} & own_distributions.keys()
-    return Absent(
+    return HiddenPackages(
         direct=tuple(sorted(direct)),
         below=tuple(sorted(gone - direct)),
         modules=tuple(sorted(_list_modules_only_in_hidden(gone, own_distributions)))

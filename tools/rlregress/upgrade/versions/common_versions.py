@@ -18,15 +18,15 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.inside.run_record import write_text_atomically
 from rlregress.upgrade.versions import cached_folders, installed, interpreters, version_resolution
-from rlregress.upgrade.versions.version_resolution import Problem, Resolved
+from rlregress.upgrade.versions.version_resolution import ResolvedPins, ResolverInput
 
 #: number of the format of cached resolutions: after a change of it, none is reused.
 _FORMAT = 2
 
 
 def resolve_or_reuse_both(
-    problems: Mapping[str, Problem], log: cached_folders.Log
-) -> dict[str, Resolved]:
+    problems: Mapping[str, ResolverInput], log: cached_folders.Log
+) -> dict[str, ResolvedPins]:
     """Return the packages of old and new: a stored resolution that still holds, or a new one.
 
     Raises:
@@ -46,7 +46,7 @@ def resolve_or_reuse_both(
     if stored and all(
         installed.find_installed_version(name) == v for name, v in stored["below"].items()
     ):
-        return {label: Resolved(**row) for label, row in stored["sides"].items()}
+        return {label: ResolvedPins(**row) for label, row in stored["sides"].items()}
     if not problems:
         return {}
     log(f"resolving {', '.join(x.requirements_text for x in problems.values())}")
@@ -61,8 +61,8 @@ def resolve_or_reuse_both(
 
 
 def resolve_to_common_versions(
-    by_version: Mapping[str, Problem], log: cached_folders.Log
-) -> dict[str, Resolved]:
+    by_version: Mapping[str, ResolverInput], log: cached_folders.Log
+) -> dict[str, ResolvedPins]:
     """Return the packages of each version; those of two versions are the same where possible.
 
     Raises:
@@ -78,7 +78,7 @@ def resolve_to_common_versions(
     if len(resolved) < 2:
         return resolved
     problems = [problem for problem, _ in solved.values()]
-    separate = _list_packages_pinned_apart(*by_version.values())
+    separate = _list_packages_not_unified(*by_version.values())
     preferred: dict[str, str] = {}
     while older := {
         name: version
@@ -88,14 +88,14 @@ def resolve_to_common_versions(
         preferred |= older
         with ThreadPoolExecutor() as pool:
             solutions = [
-                *pool.map(Problem.resolve_to_versions, problems, [preferred] * len(problems))
+                *pool.map(ResolverInput.resolve_to_versions, problems, [preferred] * len(problems))
             ]
         resolved = dict(zip(resolved, solutions, strict=True))
     return _add_packages_of_other_version(by_version, resolved)
 
 
-def _list_packages_pinned_apart(old: Problem, new: Problem) -> set[str]:
-    """Return packages that the user pins, and those that the two stacks pin differently."""
+def _list_packages_not_unified(old: ResolverInput, new: ResolverInput) -> set[str]:
+    """Return packages that may differ: the user pins them, or the stacks pin them differently."""
     users = version_resolution.map_versions_by_name([*old.pins, *new.pins]).keys()
     rows = new.pinned_versions
     # two separate environments can share a version of torch: it need not be the installed one
@@ -103,7 +103,7 @@ def _list_packages_pinned_apart(old: Problem, new: Problem) -> set[str]:
     return {*torch, *users, *(n for n, v in old.pinned_versions.items() if rows.get(n, v) != v)}
 
 
-def _choose_older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
+def _choose_older_versions(old: ResolvedPins, new: ResolvedPins) -> dict[str, str]:
     """Return the older version of each package that old and new have in different versions."""
     versions, new_versions = (
         version_resolution.map_versions_by_name(version.rows.values()) for version in (old, new)
@@ -119,8 +119,8 @@ def _choose_older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
 
 
 def _add_packages_of_other_version(
-    problems: Mapping[str, Problem], resolved: dict[str, Resolved]
-) -> dict[str, Resolved]:
+    problems: Mapping[str, ResolverInput], resolved: dict[str, ResolvedPins]
+) -> dict[str, ResolvedPins]:
     """Give each version the packages that only the other needs, and note remaining differences."""
     old, new = resolved.values()
     pins = [pin for problem in problems.values() for pin in problem.pins]

@@ -48,9 +48,7 @@ def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> 
 
 
 def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
-    """Return the requirements of fixed packages that the installed versions meet, without packages
-    that are pinned or fixed themselves.
-    """
+    """Return the met requirements of fixed packages, without packages that are pinned or fixed."""
     rows = {
         str(requirement)
         for name in names - {"torch", "rlregress"}

@@ -26,7 +26,7 @@ def strip_local_version(version_: str) -> str:
 
 
 @cache
-def explain_no_release(package: str) -> str:
+def explain_altered_package(package: str) -> str:
     """Return why an installed package is not the release of its version; empty: it is.
 
     Reasons: a Python file was changed after installation, or the package was installed from a
@@ -52,9 +52,9 @@ def explain_no_release(package: str) -> str:
     return ""
 
 
-def is_release_installed(pin: str) -> bool:
+def is_unaltered_release_installed(pin: str) -> bool:
     """Return whether the pinned release is installed with exactly its files."""
-    return is_version_installed(pin) and not explain_no_release(
+    return is_version_installed(pin) and not explain_altered_package(
         distribution_metadata.get_package_name(pin)
     )
 

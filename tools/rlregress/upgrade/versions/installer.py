@@ -138,7 +138,7 @@ def run_uv(arguments: Sequence[str], requested: str, env: Mapping[str, str] | No
     if completed.returncode and _is_unreachable_message(completed.stderr):
         completed = _call_uv(["--offline", *arguments], variables)
     if completed.returncode:
-        raise describe_uv_failure(completed.stderr, requested)
+        raise build_uv_error(completed.stderr, requested)
     return completed.stdout
 
 
@@ -179,7 +179,7 @@ def _is_unreachable_message(sentence: str) -> bool:
     return any(sign in sentence for sign in _UNREACHABLE)
 
 
-def describe_uv_failure(sentence: str, requested: str) -> UserError:
+def build_uv_error(sentence: str, requested: str) -> UserError:
     """Return the error to raise for a failure of uv, with one sentence of explanation."""
     advice = "what was made before is kept"
     if _is_unreachable_message(sentence):
@@ -196,7 +196,7 @@ def describe_uv_failure(sentence: str, requested: str) -> UserError:
         return Unreadable(broken.group(1))
     none = re.search(r"[Bb]ecause there is no version of (\S+==\S+)", sentence)
     if none is not None:
-        return UserError(f"there is no {none.group(1)}; {_list_nearest_releases(none.group(1))}")
+        return UserError(f"there is no {none.group(1)}; {_name_nearest_releases(none.group(1))}")
     nobody = re.search(
         r"[Bb]ecause (\S+) was not found in the p(?:ackage registry|rovided package locations)",
         sentence,
@@ -210,13 +210,13 @@ def describe_uv_failure(sentence: str, requested: str) -> UserError:
     if built is not None:
         return UserError(
             f"{built.group(1)} has no build for this Python; "
-            f"{_list_nearest_releases(built.group(1))}"
+            f"{_name_nearest_releases(built.group(1))}"
         )
     unbuilt = re.search(r"Failed to (?:download and )?build `(\S+)`", sentence)
     if unbuilt is not None:
         return UserError(
             f"{unbuilt.group(1)} is published for this Python as source only, which cannot be "
-            f"built here; {_list_nearest_releases(unbuilt.group(1))}"
+            f"built here; {_name_nearest_releases(unbuilt.group(1))}"
         )
     causes = [line.strip() for line in sentence.splitlines() if line.strip()]
     because = " ".join(causes).partition("cause: ")[2].partition(" hint: ")[0]
@@ -228,7 +228,7 @@ def describe_uv_failure(sentence: str, requested: str) -> UserError:
     return UserError(f"'{requested}' could not be installed: {why}")
 
 
-def _list_nearest_releases(pin: str) -> str:
+def _name_nearest_releases(pin: str) -> str:
     """Describe the published versions of a package that are nearest to the requested one."""
     requirement = Requirement(pin)
     texts = list_published_versions(requirement.name)

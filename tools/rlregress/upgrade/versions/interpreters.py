@@ -83,10 +83,8 @@ def make_installation_tag(python: str = "") -> str:
     return f"{of_bytecode}-{full}"
 
 
-def find_python_version(python: str) -> str:
-    """Return the version of another interpreter, as two numbers; empty: it is the one that runs
-    this.
-    """
+def find_short_version(python: str) -> str:
+    """Return another interpreter's version, such as "3.11"; empty: it is the one that runs this."""
     return ".".join(map(str, _query_interpreter(python)[0])) if python else ""
 
 
@@ -95,7 +93,7 @@ def read_marker_values(python: str) -> Mapping[str, str]:
     if not python:
         return {}
     return {
-        "python_version": find_python_version(python),
+        "python_version": find_short_version(python),
         "python_full_version": _query_interpreter(python)[1],
     }
 

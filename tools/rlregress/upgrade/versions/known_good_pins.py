@@ -41,8 +41,8 @@ class Stack(Range):
 
 
 @dataclass(frozen=True)
-class Defaults:
-    """Further packages that old releases need to run, and the tools that build packages."""
+class KnownGoodPins:
+    """Pins of packages with which old releases run, and of the tools that build them."""
 
     rows: tuple[str, ...] = ()
     build: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Defaults:
 
 def choose_known_good_versions(
     pins: Iterable[str], stack_rows: Iterable[Stack] | None = None
-) -> Defaults:
+) -> KnownGoodPins:
     """Return further packages in versions that are known to work with some pins.
 
     Raises:
@@ -68,7 +68,7 @@ def choose_known_good_versions(
                 rows |= {get_package_name(row): row for row in stack.requires}
                 build |= {get_package_name(row): row for row in stack.build}
     added = tuple(row for name, row in rows.items() if name not in pinned)
-    return Defaults(added, tuple(build.values()))
+    return KnownGoodPins(added, tuple(build.values()))
 
 
 def read_stacks(folder: Path | None = None) -> list[Stack]:

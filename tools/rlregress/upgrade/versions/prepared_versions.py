@@ -35,7 +35,7 @@ from rlregress.upgrade.versions import (
 )
 from rlregress.upgrade.versions.requested import RequestedVersion, find_interpreter_of_environment
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
-from rlregress.upgrade.versions.version_resolution import Resolved, map_versions_by_name
+from rlregress.upgrade.versions.version_resolution import ResolvedPins, map_versions_by_name
 
 #: version of a package that states none: below all that are documented.
 _UNKNOWN = "0+unknown"
@@ -65,7 +65,7 @@ class PreparedVersion:
     why: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    absent: closures.Absent = closures.Absent()
+    absent: closures.HiddenPackages = closures.HiddenPackages()
     not_checked: tuple[str, ...] = ()
 
     @property
@@ -129,22 +129,20 @@ def prepare_versions(
         # as they are: the user made them
         return old, new
     rows = [
-        _list_requirements_of_version(x, y, resolved.adapters) for x, y in ((old, new), (new, old))
+        _list_requested_package_names(x, y, resolved.adapters) for x, y in ((old, new), (new, old))
     ]
     suite = dependencies.list_measuring_packages(resolved.adapters)
     old_absent = closures.find_distributions_to_hide(rows[0], rows[1], distributions, suite, lent)
     new_absent = closures.find_distributions_to_hide(
         rows[1], rows[0], distributions[::-1], suite, lent
     )
-    return _hide_absent_packages(old, old_absent), _hide_absent_packages(new, new_absent)
+    return _hide_packages(old, old_absent), _hide_packages(new, new_absent)
 
 
-def _list_requirements_of_version(
+def _list_requested_package_names(
     version: PreparedVersion, other_version: PreparedVersion, adapters: Sequence[Adapter]
 ) -> list[str]:
-    """Return the packages that a version is made for, without versions: the pinned ones of it, or
-    of the other version, and those of the frameworks.
-    """
+    """Return the names of packages that a version pins, or else the other, and of frameworks."""
     requested = [
         Requirement(row)
         for row in version.requested.requirements or other_version.requested.requirements
@@ -153,7 +151,7 @@ def _list_requirements_of_version(
     return sorted({*rows, *(p for adapter in adapters for p in adapter.framework.packages)})
 
 
-def _hide_absent_packages(version: PreparedVersion, absent: closures.Absent) -> PreparedVersion:
+def _hide_packages(version: PreparedVersion, absent: closures.HiddenPackages) -> PreparedVersion:
     notes = version.notes
     if absent.needed:
         stays, pronoun = ("stay", "them") if len(absent.needed) > 1 else ("stays", "it")
@@ -223,9 +221,10 @@ def prepare_version(
 def _describe_altered_packages(rows: Iterable[str]) -> list[str]:
     """Describe packages that are installed in the pinned version and are not its release."""
     return [
-        f"the installed {name} {version} is not that release: {installed.explain_no_release(name)}"
+        f"the installed {name} {version} is not that release: {why}"
         for name, version in map_versions_by_name(rows).items()
-        if installed.find_installed_version(name) == version and installed.explain_no_release(name)
+        if installed.find_installed_version(name) == version
+        and (why := installed.explain_altered_package(name))
     ]
 
 
@@ -381,9 +380,7 @@ def reuse_or_make_overlay(
     parent: Path | None = None,
     python: str = "",
 ) -> tuple[Path, bool]:
-    """Return a folder with exactly these packages to put in front of the path, and whether it
-    existed.
-    """
+    """Return a folder with exactly these packages, to put on the path, and whether it existed."""
     folder = _choose_cached_folder("overlays", rows, parent, python)
 
     def install_overlay(target: Path) -> dict[str, Any]:
@@ -396,7 +393,7 @@ def reuse_or_make_overlay(
 
 
 def reuse_or_make_environment(
-    resolved: Resolved, log: cached_folders.Log, parent: Path | None = None, python: str = ""
+    resolved: ResolvedPins, log: cached_folders.Log, parent: Path | None = None, python: str = ""
 ) -> tuple[Path, bool]:
     """Return the folder of a separate environment, and whether it existed before."""
     folder = _choose_cached_folder("environments", resolved.rows.values(), parent, python)

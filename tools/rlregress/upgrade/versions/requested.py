@@ -74,9 +74,9 @@ class RequestedVersion:
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
 
-    def add_pins_of_base(self, base: Sequence[str]) -> RequestedVersion:
-        """Add pins of packages that are not pinned yet, such as those of a release history."""
-        rows = _parse_pinned_rows(list(base), " ".join(base))
+    def add_missing_pins(self, pins: Sequence[str]) -> RequestedVersion:
+        """Add the pins of packages that are not pinned yet."""
+        rows = _parse_pinned_rows(list(pins), " ".join(pins))
         added = [row for row in rows if get_package_name(row) not in self.packages]
         text = " ".join([self.text, *added])
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
@@ -124,7 +124,7 @@ def parse_requested_version(text: str, python: str = "") -> RequestedVersion:
         return RequestedVersion(words, environment=resolve_real_path(path))
     if path.is_dir():
         return RequestedVersion(
-            words, tree=_find_working_tree(resolve_real_path(path)), python=python
+            words, tree=_find_tree_above_package(resolve_real_path(path)), python=python
         )
     if path.is_file():
         return RequestedVersion(
@@ -156,7 +156,7 @@ def parse_requested_version(text: str, python: str = "") -> RequestedVersion:
     return RequestedVersion(words, pinned, understood=tuple(understood), python=python)
 
 
-def _find_working_tree(folder: Path) -> Path:
+def _find_tree_above_package(folder: Path) -> Path:
     """Return the nearest folder, from this one upwards, that is not a package.
 
     Raises:

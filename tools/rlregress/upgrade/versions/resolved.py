@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade.versions import affected, cached_folders, common_versions, version_resolution
 from rlregress.upgrade.versions.requested import RequestedVersion
-from rlregress.upgrade.versions.version_resolution import Resolved
+from rlregress.upgrade.versions.version_resolution import ResolvedPins
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ResolvedVersion:
 
     label: str
     requested: RequestedVersion
-    versions: Resolved | None = None
+    versions: ResolvedPins | None = None
     own_environment: bool = False
 
 
@@ -66,7 +66,7 @@ def resolve_pair(
     """
     versions = resolve_versions(old, new, adapters, log)
     return ResolvedPair(
-        *versions, pinned, tuple(adapters), affected.list_importable_packages(old, new, pinned)
+        *versions, pinned, tuple(adapters), affected.group_importable_names(old, new, pinned)
     )
 
 
@@ -88,7 +88,7 @@ def resolve_versions(
         for label, version in requested_versions.items()
     }
     problems = {
-        label: version_resolution.make_resolution_problem(version, adapters, complete[label])
+        label: version_resolution.make_resolver_input(version, adapters, complete[label])
         for label, version in requested_versions.items()
         if version.requirements or version.python
     }

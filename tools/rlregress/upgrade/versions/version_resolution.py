@@ -37,7 +37,7 @@ _NEVER = "python_version < '0'"
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedPins:
     """The packages of an old or new version, resolved.
 
     Attributes:
@@ -65,7 +65,7 @@ class Resolved:
             row
             for name, row in sorted(self.rows.items())
             if not (
-                installed.is_release_installed
+                installed.is_unaltered_release_installed
                 if name in self.pinned
                 else installed.is_version_installed
             )(row)
@@ -73,8 +73,8 @@ class Resolved:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """The requirements to resolve for one version.
+class ResolverInput:
+    """The input of the resolver for one version: its requirements and how to resolve them.
 
     Attributes:
         pins: what the user asks for. ``fixed`` ones, by name, are replaced, as their metadata
@@ -89,7 +89,7 @@ class Problem:
     """
 
     pins: tuple[str, ...]
-    defaults: known_good_pins.Defaults = field(default_factory=known_good_pins.Defaults)
+    defaults: known_good_pins.KnownGoodPins = field(default_factory=known_good_pins.KnownGoodPins)
     own: tuple[str, ...] = ()
     held: frozenset[str] = frozenset()
     complete: bool = False
@@ -104,7 +104,7 @@ class Problem:
         """Return package -> pinned version: the pins of the user override those of an old stack."""
         return map_versions_by_name([*self.defaults.rows, *self.pins])
 
-    def resolve_to_versions(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
+    def resolve_to_versions(self, preferred: Mapping[str, str] = _NOTHING) -> ResolvedPins:
         """Resolve the requirements; return the version of every package that is needed.
 
         Args:
@@ -129,7 +129,7 @@ class Problem:
         }
         pinned = sorted(map(get_package_name, self.pins))
         rows_ = {**compiled, **fixed_rows}
-        return Resolved(rows_, self.notes, self.defaults.build, pinned, self.base)
+        return ResolvedPins(rows_, self.notes, self.defaults.build, pinned, self.base)
 
     @property
     def requirements_text(self) -> str:
@@ -155,18 +155,20 @@ def needs_another_torch(version: RequestedVersion) -> bool:
     )
 
 
-def make_resolution_problem(
+def make_resolver_input(
     version: RequestedVersion, adapters: Sequence[Adapter], complete: bool
-) -> Problem:
+) -> ResolverInput:
     """Return the requirements to resolve for a version that pins something."""
     if version.base is not None:
         python = find_interpreter_of_environment(version.base)
         base = interpreters.map_interpreter_versions(python)
-        return Problem(version.requirements, lock=bool(version.lock), python=python, base=base)
+        return ResolverInput(
+            version.requirements, lock=bool(version.lock), python=python, base=base
+        )
     defaults = (
         known_good_pins.choose_known_good_versions(version.requirements)
         if version.lock is None
-        else known_good_pins.Defaults()
+        else known_good_pins.KnownGoodPins()
     )
     named = version.packages | {get_package_name(row) for row in defaults.rows}
     if complete:
@@ -176,7 +178,7 @@ def make_resolution_problem(
             else dependencies.list_suite_requirements(adapters, named)
         )
         own = (*ours, *dependencies.list_framework_packages(adapters, named))
-        return Problem(
+        return ResolverInput(
             version.requirements,
             defaults,
             own,
@@ -190,12 +192,12 @@ def make_resolution_problem(
         *dependencies.list_requirements_of_fixed(fixed_packages, named),
     )
     pins = tuple(row for row in version.requirements if get_package_name(row) not in fixed_packages)
-    return Problem(pins, defaults, own, fixed_packages, lock=bool(version.lock))
+    return ResolverInput(pins, defaults, own, fixed_packages, lock=bool(version.lock))
 
 
 def resolve_version_relaxing_pins(
-    requested: Problem, log_message: cached_folders.Log
-) -> tuple[Problem, Resolved]:
+    requested: ResolverInput, log_message: cached_folders.Log
+) -> tuple[ResolverInput, ResolvedPins]:
     """Resolve a version, relaxed step by step if pins contradict; return problem and solution.
 
     Raises:
@@ -225,10 +227,10 @@ def resolve_version_relaxing_pins(
     # a lock file is taken at its word
     rows = {get_package_name(row): row for row in requested.pins}
     notes = ("the pins of the lock file contradict each other, and are taken as they are",)
-    return least, Resolved(rows, notes, pinned=sorted(rows))
+    return least, ResolvedPins(rows, notes, pinned=sorted(rows))
 
 
-def _relax_contradicted_pins(requested: Problem, log: cached_folders.Log) -> Problem:
+def _relax_contradicted_pins(requested: ResolverInput, log: cached_folders.Log) -> ResolverInput:
     """Replace requirements of pinned packages that other pins contradict.
 
     Raises:
@@ -270,7 +272,7 @@ def _relax_contradicted_pins(requested: Problem, log: cached_folders.Log) -> Pro
 
 
 def _find_pinned_distribution(
-    package: str, pin: str, requested: Problem, log: cached_folders.Log
+    package: str, pin: str, requested: ResolverInput, log: cached_folders.Log
 ) -> importlib.metadata.Distribution:
     if installed.is_version_installed(pin):
         return importlib.metadata.distribution(package)
