@@ -237,7 +237,7 @@ def make_symptom_of_default(adapter: Adapter, option: str) -> Symptom:
             values = {
                 key: parameters[parameter]
                 for key, parameters in sorted(answered.signatures.items())
-                if parameter in parameters and _is_class_of(key, owner)
+                if parameter in parameters and _does_owner_name_class(key, owner)
             } or values
         return values or {"": NOT_THERE}
 
@@ -251,7 +251,7 @@ def make_symptom_of_default(adapter: Adapter, option: str) -> Symptom:
     return Symptom(f"default of {option}", find_default, list_candidate_names, name=option)
 
 
-def _is_class_of(path: str, owner: str) -> bool:
+def _does_owner_name_class(path: str, owner: str) -> bool:
     """Return whether ``owner``, an algorithm or an import path, means the class at a path."""
     class_name = path.rpartition(".")[2]
     package, _, imported = owner.rpartition(".")

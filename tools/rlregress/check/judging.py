@@ -24,7 +24,7 @@ from rlregress.verdicts.bands import BandSample, judge_bands
 from rlregress.verdicts.ceiling import are_returns_at_ceiling
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.power import estimate_runs_if_unchanged, estimate_smallest_group_drop
-from rlregress.verdicts.rules import CellSample, Rules, compute_visible_drop
+from rlregress.verdicts.rules import CellSample, Rules, compute_detectable_drop_of_cell
 from rlregress.verdicts.sequential import GateProgress, build_verdicts_of_gate, take_possible_looks
 
 #: the quantities by which runs are judged
@@ -202,7 +202,7 @@ def compute_smallest_visible_drop(
     if cell not in session.list_testable_cells(quantity, looks):
         return None
     stored = _list_finite_stored_numbers(session, cell, quantity)
-    drop = compute_visible_drop(
+    drop = compute_detectable_drop_of_cell(
         stored, looks, *count_hypotheses_and_compute_alpha(session, quantity, looks), quantity
     )
     return None if drop is None else drop / quantity.compute_scale(stored)

@@ -139,7 +139,7 @@ def read_max_array_size() -> int:
     return int(size[1])
 
 
-def _make_prefix_of_store(store: Store) -> str:
+def _make_array_prefix(store: Store) -> str:
     return "rlregress-" + hashlib.sha256(os.fsencode(store.folder)).hexdigest()[:8]
 
 
@@ -170,7 +170,7 @@ def read_queued_tasks(store: Store) -> Queue:
     for row in rows:
         task = _TASK.fullmatch(row)
         # a completing task does no more work: its run may need another one
-        if task and task["store"] == _make_prefix_of_store(store) and task["state"] != "COMPLETING":
+        if task and task["store"] == _make_array_prefix(store) and task["state"] != "COMPLETING":
             tasks.setdefault(task["digest"], set()).add(int(task["first"]) + int(task["index"]))
             queue_state.states[task["state"], task["reason"]] += 1
     for digest, indices in tasks.items():
@@ -195,7 +195,7 @@ def _read_submitted_runs(store: Store) -> dict[str, set[int]]:
     except OSError:
         return submitted
     sizes: dict[str, int] = {}
-    for path in folder.glob(f"{_make_prefix_of_store(store)}-*.sh"):
+    for path in folder.glob(f"{_make_array_prefix(store)}-*.sh"):
         array_name = _ARRAY_NAME.fullmatch(path.stem)
         try:
             array = _ARRAY.search(
@@ -328,7 +328,7 @@ def build_array_pieces(
 def _build_array_script(manifest: Manifest, store: Store, site: Site, piece: Piece) -> Script:
     runs, minutes, mib = piece.runs, piece.minutes, piece.mib
     offset = runs[0]
-    name = f"{_make_prefix_of_store(store)}-{manifest.digest[:NAME_LENGTH]}-{offset}"
+    name = f"{_make_array_prefix(store)}-{manifest.digest[:NAME_LENGTH]}-{offset}"
     tasks = format_index_ranges([index - offset for index in runs])
     options = {
         "job-name": f"={name}",

@@ -163,7 +163,7 @@ def _prepare_and_compare_versions(
         options.say(line)
     _require_one_interpreter(old, new)
     progress.begin_stage("listing what differs")
-    differences = list_differences(pair, old, new, options.time_limit_of_stage("names"))
+    differences = list_differences(pair, old, new, options.compute_stage_end_time("names"))
     for line in (
         differences.summary,
         *early_answers.describe_broken_names_and_lost_packages(differences),
@@ -355,7 +355,7 @@ def _compare_versions(
             if resolved.changes_physics
             else None
         )
-        planned = _plan_comparisons(both, resolved.adapters, prints, prepared)
+        planned = _wait_and_plan_comparisons(both, resolved.adapters, prints, prepared)
         files_of = resolved.adapters if options.loads_old_files else ()
         framework_results = []
         for framework_result, executed in _compare_frameworks(both, planned, left_out):
@@ -408,7 +408,7 @@ def _start_probes(
         ]
 
 
-def _plan_comparisons(
+def _wait_and_plan_comparisons(
     versions: BothVersions,
     adapters: Sequence[Adapter],
     fingerprints: Sequence[Answers],

@@ -16,7 +16,7 @@ from rlregress.upgrade.differences import early_answers, training_selection
 from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.evidence import compared_trainings, version_fingerprints
 from rlregress.upgrade.evidence.compared_trainings import Training
-from rlregress.upgrade.evidence.runtimes import Noted
+from rlregress.upgrade.evidence.runtimes import NotedFunctions
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.recordings import Recorded
 from rlregress.upgrade.upgrade_options import Options
@@ -105,7 +105,7 @@ class FrameworkDifferences:
                 details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
         return details
 
-    def map_versions_to_noted_functions(self, keeps_traces: bool) -> dict[str, Noted]:
+    def map_versions_to_noted_functions(self, keeps_traces: bool) -> dict[str, NotedFunctions]:
         """Return label of a version -> the functions whose lines are noted there.
 
         Args:
@@ -114,7 +114,7 @@ class FrameworkDifferences:
         """
         if keeps_traces:
             return {"old": [], "new": []}
-        lines: dict[str, Noted] = {
+        lines: dict[str, NotedFunctions] = {
             label: [[piece.get_file_in_version(label), piece.name] for piece in self.differing]
             for label in VERSIONS
         }

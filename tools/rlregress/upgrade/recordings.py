@@ -19,7 +19,7 @@ from rlregress.upgrade.culprits import culprit_search, diverging_groups
 from rlregress.upgrade.differences.training_selection import ExecutableDifferences
 from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.evidence.compared_trainings import Training
-from rlregress.upgrade.evidence.runtimes import Noted, Runtimes
+from rlregress.upgrade.evidence.runtimes import NotedFunctions, Runtimes
 from rlregress.upgrade.upgrade_options import Options
 
 #: for the old and for the new version: name of a training -> its trace.
@@ -53,7 +53,7 @@ class Recorded:
 def record_and_compare_trainings(
     runtimes: Runtimes,
     trainings: Sequence[Training],
-    lines: Mapping[str, Noted],
+    lines: Mapping[str, NotedFunctions],
     difference: ExecutableDifferences | None,
     differing: Sequence[ChangedPiece],
     options: Options,

@@ -118,10 +118,10 @@ class Options:
 
     def limit_stage(self, stage: str) -> AbstractContextManager[None]:
         """Return a context whose jobs are ended at the time limit of a stage, such as "script"."""
-        return limit_stage(self.time_limit_of_stage(stage))
+        return limit_stage(self.compute_stage_end_time(stage))
 
-    def time_limit_of_stage(self, stage: str) -> float:
-        """Return the time at which a stage ends; infinite: there is no limit."""
+    def compute_stage_end_time(self, stage: str) -> float:
+        """Return when a stage ends, in seconds since the epoch; infinite: there is no limit."""
         if not self.minutes:
             return self.deadline.at
         started = self.compared_from or self.started

@@ -66,7 +66,7 @@ class CellSample:
     quantity: Quantity = RETURNS
 
 
-def compute_visible_drop(
+def compute_detectable_drop_of_cell(
     stored: FloatArray,
     looks: Looks,
     hypotheses: int,

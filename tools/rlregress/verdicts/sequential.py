@@ -51,7 +51,7 @@ from rlregress.verdicts.rules import (
     CellSample,
     Rules,
     classify_rejected_change,
-    compute_visible_drop,
+    compute_detectable_drop_of_cell,
     list_reasons_against_holding,
 )
 
@@ -455,7 +455,7 @@ def _build_cell_verdict(gate: GateProgress, cell_name: str) -> CellVerdict:
     after = float(runs.known_new.mean()) if len(runs.known_new) else math.nan
     p = _list_p_values(gate, ("cell", cell_name))
     visible = (
-        compute_visible_drop(stored, looks, hypotheses, alpha, quantity, rules.floor)
+        compute_detectable_drop_of_cell(stored, looks, hypotheses, alpha, quantity, rules.floor)
         if m >= 2 and n and not math.isnan(p[1])
         else None
     )

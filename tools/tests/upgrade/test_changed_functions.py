@@ -69,7 +69,7 @@ STEP, INNER, SIZE, BODY = "Agent.step", "Agent.step.inner", "Agent.size", "<clas
 def find_pieces(folder, old, new, files=("module.py", "module.py")):
     """Return the pieces that differ of a package of one module, which may have two names."""
     versions = ({file: text} for file, text in zip(files, (old, new), strict=True))
-    return changed_functions.find_changed_functions(*write_versions(folder, *versions))
+    return changed_functions.find_changed_pieces(*write_versions(folder, *versions))
 
 
 def name_changes(pieces):
@@ -266,7 +266,7 @@ def test_methods_of_a_class_that_stays_count(tmp_path):
 )
 def test_a_new_function_or_module_that_old_code_names_is_awaited(tmp_path, old, new, key):
     """It hides a builtin, or what a star import gave; an import that was tried succeeds."""
-    pieces = changed_functions.find_changed_functions(*write_versions(tmp_path, old, old | new))
+    pieces = changed_functions.find_changed_pieces(*write_versions(tmp_path, old, old | new))
     (named,) = [piece for piece in pieces if f"{piece.file} {piece.name}" == f"package/{key}"]
     assert (named.how, named.awaited) == (ADDED, True)
 
@@ -277,7 +277,7 @@ def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
     folders = write_versions(
         tmp_path, {"noise.py": same + user, "utils.py": ""}, {"noise.py": user, "utils.py": same}
     )
-    pieces = changed_functions.find_changed_functions(*folders)
+    pieces = changed_functions.find_changed_pieces(*folders)
     assert {(piece.file, piece.how) for piece in pieces} == {
         ("package/noise.py", REMOVED), ("package/utils.py", CODE_MOVED)
     }  # fmt: skip

@@ -205,7 +205,7 @@ def test_conditions_that_are_not_measured_are_never_all_branches(code):
 def package_of(folder, old, new):
     """The pieces that differ between two versions of a package of one module, and its folder."""
     folders = write_versions(folder, {"agent.py": old}, {"agent.py": new})
-    return changed_functions.find_changed_functions(*folders), folders[1]
+    return changed_functions.find_changed_pieces(*folders), folders[1]
 
 
 def states_of(folder, old, new, ran, hit, lines, **header):

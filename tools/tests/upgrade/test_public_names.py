@@ -47,7 +47,7 @@ def test_every_difference_is_one_entry(compare_packages, tmp_path):
         summaries = [f"{e.kind}{'!' if e.breaks_callers else ':'} {e.summary}" for e in entries]
         assert sorted(summaries) == sorted(case["entries"]), what
         # a package is read only if this says so
-        pieces = changed_functions.find_changed_functions(
+        pieces = changed_functions.find_changed_pieces(
             *([str(tmp_path / version / "p")] for version in "ab")
         )
         assert public_names.can_change_public_names(pieces) or not summaries, what
@@ -102,7 +102,7 @@ class Agent:
 """
     changed = {"__init__.py": text.replace(old, new, 1)}
     folders = write_versions(tmp_path, {"__init__.py": text}, changed)
-    pieces = changed_functions.find_changed_functions(*folders)
+    pieces = changed_functions.find_changed_pieces(*folders)
     assert pieces
     assert not public_names.can_change_public_names(pieces)
     assert public_names.list_public_changes(*(Path(folder) for (folder,) in folders)) == []

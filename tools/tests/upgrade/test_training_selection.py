@@ -188,7 +188,7 @@ def _train(root, before=""):
 
 
 def _difference(old, new, *files):
-    pieces = changed_functions.find_changed_functions([str(old)], [str(new)])
+    pieces = changed_functions.find_changed_pieces([str(old)], [str(new)])
     return training_selection.group_differences_by_effect(pieces, dict.fromkeys(files, ""))
 
 
@@ -442,7 +442,7 @@ def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
         old, new = _looking(tmp_path / case, *texts)
         trained, trace = _train(new)
         assert _train(old)[0] != trained, case
-        pieces = changed_functions.find_changed_functions([str(old)], [str(new)])
+        pieces = changed_functions.find_changed_pieces([str(old)], [str(new)])
         files = {} if pieces else {"pack/part.py": "comments only"}
         assert training_selection.group_differences_by_effect(
             pieces, files

@@ -120,11 +120,12 @@ def test_a_stage_has_time_to_start_its_processes():
     """On a busy machine the share of a short time would be over before anything is compared."""
     options = Options(minutes=2.0)
     seconds_left = {
-        stage: options.time_limit_of_stage(stage) - time.time() for stage in ("details", "causes")
+        stage: options.compute_stage_end_time(stage) - time.time()
+        for stage in ("details", "causes")
     }
     assert seconds_left == pytest.approx({"details": 30.0, "causes": 90.0}, abs=1.0)
     short = Options(minutes=0.5)
-    assert short.time_limit_of_stage("traces") == short.deadline.at
+    assert short.compute_stage_end_time("traces") == short.deadline.at
 
 
 @pytest.mark.parametrize(("workers", "shares"), [(1, [50.0, 100.0]), (2, [100.0, 100.0])])
@@ -238,7 +239,7 @@ def test_nothing_is_read_after_the_deadline(tmp_path):
     texts = ({"__init__.py": f"def f(x={n}): ...\n"} for n in (1, 2))
     old, new = write_versions(tmp_path, *texts)
     with limit_processes(Deadline(1, time.time() - 60)), pytest.raises(OutOfTime, match="minutes"):
-        changed_functions.find_changed_functions(old, new)
+        changed_functions.find_changed_pieces(old, new)
     with limit_stage(time.time()), pytest.raises(OutOfTime):
         public_names.list_public_changes(Path(old[0]), Path(new[0]))
 

@@ -80,8 +80,8 @@ _VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
 _SPEAKERS = ("log", "warn")
 
 
-def find_changed_functions(old: Sequence[str], new: Sequence[str]) -> list[ChangedPiece]:
-    """Find the functions that differ between the packages of two versions.
+def find_changed_pieces(old: Sequence[str], new: Sequence[str]) -> list[ChangedPiece]:
+    """Return the functions, class bodies and module bodies that differ between two versions.
 
     Args:
         old, new: folders of the packages in the old and in the new version.

@@ -157,7 +157,7 @@ def list_differences(
     folders = [
         [str(f) for p in differing_packages if (f := getattr(p, label))] for label in ("old", "new")
     ]
-    pieces = changed_functions.find_changed_functions(*folders)
+    pieces = changed_functions.find_changed_pieces(*folders)
     names = _list_compared_distributions(resolved, differing_packages, own)
     files = _list_other_differing_files(folders[0], folders[1], {piece.file for piece in pieces})
     declared = _list_requirement_changes((old, new), distributions, names)
@@ -271,11 +271,11 @@ def _list_code_of_dependents(
 
 
 #: distribution -> for each version: dotted name of a module -> its folder or file.
-_Own = Mapping[str, Sequence[Mapping[str, Path]]]
+_ModulePaths = Mapping[str, Sequence[Mapping[str, Path]]]
 
 
 def _list_compared_packages(
-    resolved: ResolvedPair, old: PreparedVersion, new: PreparedVersion, paths: _Own
+    resolved: ResolvedPair, old: PreparedVersion, new: PreparedVersion, paths: _ModulePaths
 ) -> list[ComparedPackage]:
     names = {m for adapter in resolved.adapters for m in adapter.framework.modules if m != "torch"}
     names |= {str(name) for name in resolved.imports.get("trees", ())}
@@ -375,7 +375,7 @@ def _locate_top_modules(distribution: importlib.metadata.Distribution) -> dict[s
 
 
 def _list_compared_distributions(
-    resolved: ResolvedPair, differing_packages: Iterable[ComparedPackage], paths: _Own
+    resolved: ResolvedPair, differing_packages: Iterable[ComparedPackage], paths: _ModulePaths
 ) -> dict[str, set[str]]:
     """Return canonical name of a distribution whose code is compared -> its packages."""
     packages = {

@@ -29,8 +29,8 @@ from rlregress.upgrade.evidence.compared_trainings import Training
 
 #: of which functions the executed lines are noted: all, none, or those listed; see
 #: ``inside.trace_worker``.
-Noted = bool | Sequence[Sequence[str]]
-NOTHING: Mapping[str, Noted] = {}
+NotedFunctions = bool | Sequence[Sequence[str]]
+NOTHING: Mapping[str, NotedFunctions] = {}
 #: seconds that a training ended by a signal is taken to have run, where its trace has none.
 _PATIENCE = 300
 _ENDED = re.compile(r"^the process was ended by (SIG\w+).*$", re.MULTILINE)
@@ -158,12 +158,12 @@ class Runtimes:
         """Call ``function(version, path of its answer, *arguments)`` for each version."""
         answers = []
         for label, runtime, folder in zip(VERSIONS, self._runtimes, self._folders, strict=True):
-            with self._limit_version(label):
+            with self._limit_time_of_version(label):
                 path = folder / f"{answer_name}.json"
                 answers.append(self._submit(function, runtime, path, *arguments))
         return answers[0], answers[1]
 
-    def _limit_version(self, label: str) -> AbstractContextManager[None]:
+    def _limit_time_of_version(self, label: str) -> AbstractContextManager[None]:
         """Return a context in which jobs of a version end with its part of the stage's time."""
         end = child_processes.find_end_time()
         # a single process serves one version after the other, each for half of the time
@@ -179,7 +179,7 @@ class Runtimes:
     def record_new_then_chosen_old(
         self,
         trainings: Sequence[Training],
-        lines: Mapping[str, Noted],
+        lines: Mapping[str, NotedFunctions],
         choose: Callable[[Mapping[str, Trace]], Sequence[str]],
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Record all trainings on the new version, then chosen ones on the old one.
@@ -207,7 +207,7 @@ class Runtimes:
         return self._recheck_ends_without_recorder(trainings, old, new)
 
     def _record_one_by_one(
-        self, label: str, trainings: Sequence[Training], lines: Mapping[str, Noted]
+        self, label: str, trainings: Sequence[Training], lines: Mapping[str, NotedFunctions]
     ) -> dict[str, Trace]:
         return self.call_for_trainings_on_version(
             label, trainings, lambda part, _: self._record_on_version(label, part, lines)
@@ -217,7 +217,7 @@ class Runtimes:
         self,
         label: str,
         trainings: Sequence[Training],
-        lines: Mapping[str, Noted],
+        lines: Mapping[str, NotedFunctions],
         is_repetition: bool = False,
     ) -> dict[str, Trace]:
         number, noted_lines = VERSIONS.index(label), lines.get(label, False)
@@ -229,7 +229,7 @@ class Runtimes:
     def record_on_both_versions(
         self,
         trainings: Sequence[Training],
-        lines: Mapping[str, Noted] = NOTHING,
+        lines: Mapping[str, NotedFunctions] = NOTHING,
         repeats: bool = False,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Record trainings on both versions; return the traces by name.
@@ -244,7 +244,7 @@ class Runtimes:
         # versions take turns, so that an interrupted command leaves pairs of traces
         for start, label in itertools.product(range(self._workers), VERSIONS):
             part = trainings[start :: self._workers]
-            with self._limit_version(label):
+            with self._limit_time_of_version(label):
                 tasks[label].append(
                     self._submit(self._record_on_version, label, part, lines, repeats)
                 )
@@ -342,7 +342,7 @@ def load_or_record_traces(
     trainings: Sequence[Training],
     runtime: Runtime,
     folder: Path,
-    lines: Noted = False,
+    lines: NotedFunctions = False,
     workers: Workers | None = None,
 ) -> dict[str, Trace]:
     """Return traces by name: those that an interrupted upgrade left behind, and new ones.
@@ -396,7 +396,7 @@ def _record_traces(
     trainings: Sequence[Training],
     runtime: Runtime,
     paths: Mapping[str, Path],
-    lines: Noted,
+    lines: NotedFunctions,
     workers: Workers,
     counts_progress: bool,
 ) -> dict[str, Trace]:

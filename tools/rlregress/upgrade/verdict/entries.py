@@ -396,8 +396,8 @@ def _make_piece_entry(
 ) -> Entry:
     function = execution.function
     trainings = () if function.how == WORDING else execution.trainings
-    of_trainings = [checks[name] for name in trainings if name in checks]
-    state = _combine_states(function, of_trainings, bool(execution.one_way))
+    training_states = [checks[name] for name in trainings if name in checks]
+    state = _combine_states(function, training_states, bool(execution.one_way))
     reason, by = "", trainings
     if state in (*model.EXECUTED_SAME, model.CLOSE) and execution.missed:
         state, reason = model.IN_PART if execution.share else model.NEVER, execution.missed
@@ -405,7 +405,7 @@ def _make_piece_entry(
         state, reason, by = _judge_unexecuted_state(execution, unnamed_functions, reasons)
     elif state == model.IN_PART:
         reason = execution.missed or "the trainings that execute it are compared in part"
-    elif state == model.NOT_COMPARED and any(x == model.NEW_FAILS for x, _ in of_trainings):
+    elif state == model.NOT_COMPARED and any(x == model.NEW_FAILS for x, _ in training_states):
         reason = "executed only by trainings that end in an error on the new version"
     state, reason = _adjust_state_by_direct_calls(execution, state, reason)
     own = function.new or function.old
@@ -425,7 +425,7 @@ def _make_piece_entry(
         share=_compute_checked_share(execution) if state == model.IN_PART else 1.0,
         culprit=any(
             function in culprits.confirmed_functions
-            for _, culprits in of_trainings
+            for _, culprits in training_states
             if culprits is not None
         ),
         file=function.file,
@@ -463,17 +463,16 @@ def _adjust_state_by_direct_calls(
 
 def _combine_states(
     function: ChangedPiece | None,
-    of_trainings: Iterable[tuple[str, Culprits | None]],
+    training_states: Iterable[tuple[str, Culprits | None]],
     has_one_way_branch: bool = True,
 ) -> str:
     """Return the state of a piece, file or package, judged by the trainings that executed it.
 
     Args:
         function: the piece of code; None: it is a file or a package.
-        of_trainings: the state of each training, and the culprits of its difference; None: they are
-            not known.
+        training_states: state of each training, and culprits of its difference (None: not known).
     """
-    states = [_judge_state_by_training(function, *training) for training in of_trainings]
+    states = [_judge_state_by_training(function, *training) for training in training_states]
     return model.combine_states_of_checks(states, has_one_way_branch)
 
 
