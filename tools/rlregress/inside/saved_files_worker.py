@@ -39,7 +39,7 @@ from rlregress.inside.job_files import answer_job_of_file
 from rlregress.probing.file_kinds import FileKind, TrainingWithFiles
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.isolation import isolate_random_generators
-from rlregress.probing.toys import Ends
+from rlregress.probing.toys import MixedEndsEnv
 
 #: seed of the training that is saved.
 _SEED = 1
@@ -227,7 +227,7 @@ def _fix_time_in_archives() -> Any:
 
 
 def _make_small_environment(discrete: bool = False) -> Any:
-    return Ends(discrete=discrete)
+    return MixedEndsEnv(discrete=discrete)
 
 
 def _save_files_of_kind(kind: FileKind, trained: Any, folder: str) -> None:

@@ -129,7 +129,7 @@ def _find_repository_above(folder: str) -> list[str]:
 def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
     """Return a function that runs a built-in training under a recorder."""
     from rlregress import frameworks
-    from rlregress.probing.toys import Ends
+    from rlregress.probing.toys import MixedEndsEnv
 
     adapter = frameworks.get_adapter(job["framework"])
 
@@ -139,7 +139,7 @@ def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
             importlib.import_module(module)
 
         def make_env(*arguments: Any, **options: Any) -> Any:
-            return recorder.wrap_environment(Ends(*arguments, **options))
+            return recorder.wrap_environment(MixedEndsEnv(*arguments, **options))
 
         training = adapter.list_trace_trainings()[job["training"]]
         generated = is_title_of_generated_calls(job["training"])
@@ -198,7 +198,7 @@ def _find_file_of_module(module: str) -> str:
 def _wait_for_turn(job: dict[str, Any]) -> None:
     """Import everything that is not to be timed, and wait for this version's turn."""
     if job["timed"]["large"]:
-        memory_sizes.enlarge_memories()
+        memory_sizes.request_large_memories()
     for package in job.get("packages", []):
         # if it cannot be imported, the training fails with the same error
         with contextlib.suppress(Exception):

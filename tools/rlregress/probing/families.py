@@ -1,7 +1,7 @@
 """Modules of an adapter, imported although the installed version lacks names that they import.
 
-A missing name is replaced by an ``Absent``: the module is imported all the same, and only a use of
-the name fails, with the reason.
+A missing name is replaced by an ``AbsentName``: the module is imported all the same, and only a
+use of the name fails, with the reason.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rlregress.errors import UserError
 from rlregress.probing.interface import Unsupported
 
 
-class Absent:
+class AbsentName:
     """Stands in for a name that the installed version lacks. Any use of it raises the reason.
 
     Args:
@@ -45,14 +45,14 @@ class Absent:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Absent(f"{self._name}.{name}", self._error)
+        return AbsentName(f"{self._name}.{name}", self._error)
 
     def __getitem__(self, key: Any) -> Any:
         return self
 
     def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
         # a class can be derived from it; none of its objects can be made
-        return (type("Absent", (), {"__new__": lambda cls, *_, **__: self._refuse_use()}),)
+        return (type("AbsentName", (), {"__new__": lambda cls, *_, **__: self._refuse_use()}),)
 
     def __repr__(self) -> str:
         return f"<absent: {self._name}>"
@@ -101,11 +101,11 @@ def is_broken_module(error: BaseException, name: str) -> bool:
 
 def is_absent_name(value: Any) -> bool:
     """Return whether the installed version lacks a name."""
-    return isinstance(value, Absent)
+    return isinstance(value, AbsentName)
 
 
 class _LenientModule:
-    """Stands in for a module; names that it lacks are ``Absent``."""
+    """Stands in for a module; names that it lacks are ``AbsentName``."""
 
     def __init__(self, name: str, module: Any) -> None:
         self._name, self._module = name, module
@@ -121,7 +121,7 @@ class _LenientModule:
         except Exception as error:  # whatever keeps a foreign module from being imported
             if isinstance(error, ImportError) and error.name == full:
                 error = ImportError(f"cannot import '{name}' from '{self._name}'", name=self._name)
-            return Absent(full, error)
+            return AbsentName(full, error)
 
 
 @functools.cache
@@ -137,7 +137,7 @@ def _list_try_lines(file: str | None) -> frozenset[int]:
 
 @contextlib.contextmanager
 def import_absent_for_missing_names(package: str) -> Iterator[None]:
-    """Make modules of ``package`` import an ``Absent`` for each missing name, in the block."""
+    """Make modules of ``package`` import an ``AbsentName`` for each missing name, in the block."""
     strict = builtins.__import__
 
     def import_or_absent(
@@ -161,7 +161,7 @@ def import_absent_for_missing_names(package: str) -> Iterator[None]:
 
 
 def _import_or_absent(name: str, imported: str) -> Any:
-    """Import ``imported``, and return the module ``name`` or an ``Absent``."""
+    """Import ``imported``, and return the module ``name`` or an ``AbsentName``."""
     error: BaseException = ImportError(name)
     for tried in (imported, name):
         try:
@@ -169,11 +169,11 @@ def _import_or_absent(name: str, imported: str) -> Any:
         except Exception as raised:  # whatever keeps a foreign module from being imported
             error = raised
     module = sys.modules.get(name)
-    return Absent(name, error) if module is None else _LenientModule(name, module)
+    return AbsentName(name, error) if module is None else _LenientModule(name, module)
 
 
 def import_with_absent_names(name: str) -> ModuleType:
-    """Import a module of an adapter's package, with ``Absent`` for names that are missing."""
+    """Import a module of an adapter's package, with ``AbsentName`` for names that are missing."""
     return _import_else_with_absent_names(name, name.rpartition(".")[0])
 
 

@@ -22,7 +22,7 @@ Keep = Callable[[int, Any], None]
 
 #: (make_env, seed) -> what is recorded beside a short training, by name: numbers, tensors, words,
 #: trees of them, or a ``framework_errors.ExpectedError``. ``make_env`` has the options of
-#: ``toys.Ends``; ``Unsupported``: this version lacks an algorithm or an option.
+#: ``toys.MixedEndsEnv``; ``Unsupported``: this version lacks an algorithm or an option.
 TraceTraining = Callable[[Callable[..., Any], int], "Mapping[str, Any] | None"]
 
 #: what a probe receives: name -> float64 array, float, int or str.

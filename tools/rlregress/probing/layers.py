@@ -137,7 +137,9 @@ def measure_ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
     return [*gains, max(float(bias.abs().max()) for bias in biases)]
 
 
-def read_log_epsilon(optimizer: torch.optim.Optimizer, parameters: Iterable[torch.Tensor]) -> float:
+def read_log10_adam_epsilon(
+    optimizer: torch.optim.Optimizer, parameters: Iterable[torch.Tensor]
+) -> float:
     """Return the logarithm to base 10 of Adam's epsilon; 0.0 unless it holds just these parameters.
 
     Raises:

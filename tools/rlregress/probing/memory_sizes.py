@@ -15,12 +15,12 @@ _NAMES = ("buffer_size", "replay_size")
 _large = False
 
 
-def enlarge_memories() -> None:
-    """Make ``enlarge_memory_if_requested`` return large memories from now on, in this process."""
+def request_large_memories() -> None:
+    """Make built-in trainings of this process use large replay memories from now on."""
     global _large
     _large = True
 
 
 def enlarge_memory_if_requested(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings, with a large replay memory if ``enlarge_memories`` was called."""
+    """Return the settings, with a large replay memory if ``request_large_memories`` was called."""
     return {name: LARGE if _large and name in _NAMES else value for name, value in settings.items()}

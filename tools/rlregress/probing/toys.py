@@ -65,7 +65,7 @@ _OBSERVATIONS = {
 }
 
 
-class Ends(gymnasium.Env):
+class MixedEndsEnv(gymnasium.Env):
     """A damped linear system whose episodes terminate, are truncated, and both at once, in turn.
 
     Its state is three numbers. The spaces decide how it is observed and how actions push it.

@@ -1,4 +1,4 @@
-"""Parts of the entries of ``TRAININGS``: late values, and generated calls.
+"""Parts of the entries of ``TRAININGS``: lazy values, and generated calls.
 
 Runs inside foreign and old environments: Python 3.10 syntax.
 """
@@ -13,15 +13,15 @@ from functools import partial
 from typing import Any
 
 
-class Late(partial):
+class LazyValue(partial):
     """An argument made when the training starts, as a version may lack a class that it needs."""
 
 
-def resolve_late_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return copies of arguments, with each ``Late`` one replaced by its value."""
+def resolve_lazy_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of arguments, with each ``LazyValue`` replaced by its value."""
     return {
         # a library may write into what it is given, and entries share it
-        name: item() if isinstance(item, Late) else copy.deepcopy(item)
+        name: item() if isinstance(item, LazyValue) else copy.deepcopy(item)
         for name, item in arguments.items()
     }
 

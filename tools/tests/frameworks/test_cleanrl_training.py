@@ -14,7 +14,7 @@ import torch
 
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import restored, shim
-from rlregress.frameworks.cleanrl.running import run_script_to_end
+from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import find_source
 from rlregress.frameworks.cleanrl.train.training import (
     list_wrappers_of_environment,
@@ -92,7 +92,7 @@ def test_checkpoints_leave_a_training_as_it_is(algorithm, networks):
 def ppo_run():
     """PPO's script after a short training, and its environment."""
     path, arguments = prepare_script_and_arguments(request("ppo", *SHORT["ppo"]), copy_of("HEAD"))
-    run = run_script_to_end(path, arguments, make_env=lambda: gymnasium.make("InvertedPendulum-v5"))
+    run = run_script(path, arguments, make_env=lambda: gymnasium.make("InvertedPendulum-v5"))
     return run, run["envs"].envs[0]
 
 
@@ -152,7 +152,7 @@ def test_a_copy_for_gym_can_be_run():
     scripts = copy_of("0.4.8")
     with pytest.raises(UserError, match=r"0\.4\.8 cannot be trained: its scripts were written for"):
         train(request("ppo", *SHORT["ppo"]), scripts)
-    run = run_script_to_end(
+    run = run_script(
         copy_of("0.4.8").parse_script("sac_continuous_action").path,
         {"total_timesteps": 30, "batch_size": 8, "learning_starts": 5},
         make_env=StepCounter,
@@ -220,7 +220,7 @@ def script(tmp_path):
 
 def test_a_script_runs_as_main_with_its_arguments(script):
     """The globals of the script are there afterwards, with the arguments that were given."""
-    run = run_script_to_end(script(NEW), {"steps": 3}, make_env=StepCounter)
+    run = run_script(script(NEW), {"steps": 3}, make_env=StepCounter)
     assert run["args"].steps == 3
     assert run["args"].cuda is False
     assert run["__name__"] == "__main__"
@@ -249,27 +249,27 @@ def test_everything_is_as_before(script):
         }
 
     before = state()
-    run = run_script_to_end(script(NEW), make_env=StepCounter)
+    run = run_script(script(NEW), make_env=StepCounter)
     assert state() == before
     assert not os.path.exists(run["folder"])
     with pytest.raises(ZeroDivisionError):
-        run_script_to_end(script(NEW + "    1 / 0\n"), make_env=StepCounter)
+        run_script(script(NEW + "    1 / 0\n"), make_env=StepCounter)
     assert state() == before
 
 
 def test_a_run_ends_on_the_step(script):
     """Only the training is counted; an episode is reset within its last step."""
-    run = run_script_to_end(script(NEW), make_env=StepCounter, stop=7)
+    run = run_script(script(NEW), make_env=StepCounter, stop=7)
     assert (run.steps, run.stopped, len(run["rows"])) == (7, True, 6)
     recorded = []
 
     def note(run):
         recorded.append((run.steps, run.outcome[0].shape))
 
-    run = run_script_to_end(script(NEW), {"num_envs": 2}, make_env=StepCounter, on_step=note)
+    run = run_script(script(NEW), {"num_envs": 2}, make_env=StepCounter, on_step=note)
     assert run.steps == 40
     assert recorded == [(2 * n, (2, 3)) for n in range(1, 21)]
-    run = run_script_to_end(script(NEW), make_env=StepCounter)
+    run = run_script(script(NEW), make_env=StepCounter)
     assert [row[0] for row in run["rows"]] == [n % 8 for n in range(20)]
     assert all(row[2] == 1.0 for row in run["rows"])
     assert run["finals"] == [0, 0]
@@ -282,10 +282,8 @@ def test_drawing_in_between_leaves_no_trace(script, guarded):
     def draw(run):
         random.random(), np.random.rand(), torch.rand(1)
 
-    alone = run_script_to_end(script(NEW), make_env=StepCounter)
-    recorded = run_script_to_end(
-        script(NEW), make_env=StepCounter, on_step=draw, guard_random=guarded
-    )
+    alone = run_script(script(NEW), make_env=StepCounter)
+    recorded = run_script(script(NEW), make_env=StepCounter, on_step=draw, guard_random=guarded)
     assert (recorded["drawn"] == alone["drawn"]) is guarded
 
 
@@ -294,7 +292,7 @@ def test_drawing_in_between_leaves_no_trace(script, guarded):
 )
 def test_without_the_shim_there_are_bogus_rows(script):
     """Control: on Gymnasium 1.x every ninth step is a reset in disguise, and nothing says so."""
-    run = run_script_to_end(script(NEW), make_env=StepCounter, shimmed=False)
+    run = run_script(script(NEW), make_env=StepCounter, shimmed=False)
     bogus = [row for row in run["rows"] if row[2] == 0.0]
     assert len(bogus) == 2
     assert {row[:2] for row in bogus} == {(8.0, 0.0)}

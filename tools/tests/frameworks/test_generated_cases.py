@@ -27,7 +27,7 @@ from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_trainings import _train_seeded
 from rlregress.probing.option_variants import call_or_return_error
-from rlregress.probing.toys import Ends
+from rlregress.probing.toys import MixedEndsEnv
 from rlregress.probing.trace_trainings import GeneratedCalls
 from tools.tests.nightly import every
 
@@ -179,7 +179,9 @@ def find_call(part: str, name: str) -> Any:
     """Return a call of a part of the tables by name, or a training of a title."""
     title = frameworks.get_adapter("torchrl").list_trace_trainings().get(part)
     if title is not None:
-        return partial(call_or_return_error, partial(_train_seeded, title.trainings[name], Ends, 0))
+        return partial(
+            call_or_return_error, partial(_train_seeded, title.trainings[name], MixedEndsEnv, 0)
+        )
     names, subjects = TABLES["torchrl"].names, SUBJECTS["torchrl"][part]
     every_call = (option_variants.make_calls_of_subject(s, 0, names) for s in subjects)
     return next(calls[name] for calls in every_call if name in calls)

@@ -18,7 +18,7 @@ from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_trainings import CapturedOptions, OptionTrainings
 from rlregress.probing.option_variants import Lacking, call_or_return_error
-from rlregress.probing.toys import Ends
+from rlregress.probing.toys import MixedEndsEnv
 from tools.tests.nightly import every
 
 LIBRARY = """
@@ -64,14 +64,14 @@ SHIFTING = OptionTrainings({"shift": training}, ["shifting"])
 def recorded():
     """Return what is recorded of this version of the library: name of a training -> its parts."""
     recorder = Recorder(events.Places([]))
-    recorder.record_runs_as_results(SHIFTING(Ends, 0))
+    recorder.record_runs_as_results(SHIFTING(MixedEndsEnv, 0))
     return {event["name"]: event["parts"] for event in recorder.events}
 
 
 def test_options_are_what_constructors_leave_at_their_defaults(monkeypatch):
     """What the training gives, what a subclass hands down and what the library calls is none."""
     library(monkeypatch)
-    outputs = {name: run() for name, run in SHIFTING(Ends, 0)}
+    outputs = {name: run() for name, run in SHIFTING(MixedEndsEnv, 0)}
     plain = {"back": 0.5, "twice": False}
     assert outputs == {
         "shift": plain,
@@ -79,7 +79,7 @@ def test_options_are_what_constructors_leave_at_their_defaults(monkeypatch):
         "shift: Shift(common=3)": plain,
         "shift: Shift(twice=True)": {"back": 0.5, "twice": True},
     }
-    assert training(Ends, 0) == plain, "a default stays changed"
+    assert training(MixedEndsEnv, 0) == plain, "a default stays changed"
 
 
 @pytest.mark.parametrize("ends", ["twice", "twice and not __import__('time').sleep(60)"])
@@ -88,7 +88,7 @@ def test_a_training_with_an_option_that_goes_on_for_ever_is_ended(monkeypatch, e
     monkeypatch.setattr(option_trainings, "_EXTRA_SECONDS", 0.05)
     library(monkeypatch, ends=ends)
     begun = time.monotonic()
-    outputs = {name: run() for name, run in SHIFTING(Ends, 0)}
+    outputs = {name: run() for name, run in SHIFTING(MixedEndsEnv, 0)}
     assert outputs["shift: Shift(twice=True)"] == "does not end"
     assert len(outputs) == 4
     assert time.monotonic() - begun < 30
@@ -122,7 +122,7 @@ def test_a_version_that_lacks_all_trainings_does_not_offer_them():
     def lacking(make_env, seed):
         raise Unsupported("this version has no Shift")
 
-    runs = OptionTrainings({"shift": lacking}, ["shifting"])(Ends, 0)
+    runs = OptionTrainings({"shift": lacking}, ["shifting"])(MixedEndsEnv, 0)
     with pytest.raises(Unsupported, match="none of these trainings"):
         Recorder(events.Places([])).record_runs_as_results(runs)
     layers = RecurrentLayers(2, Memory("gru", steps=4, environments=3)).train()
@@ -150,7 +150,7 @@ def test_each_runs_with_all_defaults(owner, title, name):
     run = CapturedOptions(entry.packages).capture_during
     training = entry.trainings[name]
     answer = call_or_return_error(
-        lambda: run(lambda: option_trainings._train_seeded(training, Ends, 0))
+        lambda: run(lambda: option_trainings._train_seeded(training, MixedEndsEnv, 0))
     )
     if isinstance(answer, Lacking):
         pytest.skip(answer)
@@ -161,7 +161,7 @@ def test_functions_that_a_training_calls_itself_have_options():
     """The library's own calls of functions have none: what it hands them is no choice of users."""
     entry = frameworks.get_adapter("sb3").list_trace_trainings()["ppo calls-options"]
     captured = CapturedOptions(entry.packages)
-    captured.capture_during(lambda: entry.trainings["ppo normalised"](Ends, 0))
+    captured.capture_during(lambda: entry.trainings["ppo normalised"](MixedEndsEnv, 0))
     names = {
         option.name_training_with(None).partition("(")[0] for option in captured.take_captured()
     }

@@ -92,7 +92,7 @@ def test_only_what_needs_something_absent_does_not_answer(adapter):
         assert _load(adapter, "careful")["b.made"]({}) == 1.0
     with families.import_absent_for_missing_names(adapter), pytest.raises(ImportError):
         exec("from os import nothing_of_that_name", {"__name__": f"{adapter}_framework"})
-    gone = families.Absent("some.thing", ImportError("lost"))
+    gone = families.AbsentName("some.thing", ImportError("lost"))
     assert families.is_absent_name(gone)
     assert not families.is_absent_name(1)
     for use in (lambda: isinstance(1, gone), lambda: list(gone), lambda: 1 in gone):
@@ -221,7 +221,7 @@ def test_unreadable_parts_of_an_adapter_are_reported(monkeypatch):
 def test_a_broken_module_differs_from_a_missing_one(error, expected):
     """A framework whose import fails has an error; its details are not reported as missing."""
     assert families.is_broken_module(error, "some.thing") == expected
-    gone = families.Absent("some.thing", error)
+    gone = families.AbsentName("some.thing", error)
     with pytest.raises(type(error) if expected else Unsupported):
         gone()
 

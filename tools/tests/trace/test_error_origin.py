@@ -78,7 +78,7 @@ def test_the_innermost_frame_decides(theirs):
     assert (
         origin(theirs, lambda: theirs.calls(events.write_trace, "/none/such", {}, [])) == RECORDER
     )
-    assert origin(theirs, lambda: theirs.calls(toys.Ends, False, "none")) == SUITE
+    assert origin(theirs, lambda: theirs.calls(toys.MixedEndsEnv, False, "none")) == SUITE
 
 
 #: functions that a hook passes on, and arguments that they refuse.

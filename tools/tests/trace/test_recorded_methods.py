@@ -20,7 +20,7 @@ from rlregress.inside.recorder import Recorder
 from rlregress.inside.seeds import SEED
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Trace
-from rlregress.probing.toys import Ends
+from rlregress.probing.toys import MixedEndsEnv
 from rlregress.trace.trace_comparison import compare_traces
 
 from ..upgrade.small_traces import part
@@ -41,7 +41,7 @@ ZEROS = np.zeros(2, dtype=np.int64)
 
 def test_an_environment_made_by_its_constructor_is_recorded_once_in_its_wrappers(recorder):
     """The outermost call is the event, whichever wrapper it is of; the seed is the inner one's."""
-    inner = Ends()
+    inner = MixedEndsEnv()
     environment = TransformReward(TimeLimit(inner, 3), lambda reward: reward + 100.0)
     environment.reset()
     environment.step([0.0, 0.0])
@@ -60,7 +60,7 @@ def test_an_environment_made_by_its_constructor_is_recorded_once_in_its_wrappers
 def test_a_class_that_is_defined_later_is_recorded(recorder):
     """A class of the script is met when it is defined."""
 
-    class Own(Ends):
+    class Own(MixedEndsEnv):
         def step(self, action):
             """Step."""
             return self._state, 0.0, False, False, {}
@@ -310,7 +310,11 @@ def test_copies_made_before_the_first_reset_are_seeded_each(recorder):
 def test_a_class_of_the_script_is_pickled_with_its_methods(recorder):
     """Methods of a recorded class take no recorder along when the class itself is pickled."""
     cloudpickle = pytest.importorskip("cloudpickle")
-    kind = type("Own", (Ends,), {"__module__": "__main__", "step": lambda s, a: Ends.step(s, a)})
+    kind = type(
+        "Own",
+        (MixedEndsEnv,),
+        {"__module__": "__main__", "step": lambda s, a: MixedEndsEnv.step(s, a)},
+    )
     environment = recorder.wrap_environment(kind())
     environment.reset(seed=1)
     copied = pickle.loads(cloudpickle.dumps(environment))
@@ -332,7 +336,7 @@ def test_environments_are_numbered_as_they_are_first_used(recorder):
     assert recorder.seeded == ["resets of environments"]
 
 
-class Unseeded(Ends):
+class Unseeded(MixedEndsEnv):
     """Was written before resets had seeds."""
 
     def reset(self):

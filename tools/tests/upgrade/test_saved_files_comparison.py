@@ -20,7 +20,7 @@ from rlregress.frameworks.sb3 import load
 from rlregress.inside import checkpoint, saved_files_worker, saved_items
 from rlregress.model import differences as model
 from rlregress.model.loaded_files import LoadedFile, LoadError
-from rlregress.probing.toys import Ends
+from rlregress.probing.toys import MixedEndsEnv
 from rlregress.trace.recording_processes import make_current_runtime
 from rlregress.upgrade.evidence import saved_files_comparison
 from rlregress.upgrade.verdict import entries
@@ -258,7 +258,7 @@ def test_the_file_of_an_agent_tells_its_algorithm(tmp_path, name):
     """The class that wrote it loads it; parameters, settings and actions are compared."""
     (saving,) = frameworks.get_adapter("sb3").load.list_kinds_of_saved_files()[name]
     path = tmp_path / f"{name}.zip"
-    saving.train(lambda discrete=False: Ends(discrete=discrete), 1).save(path)
+    saving.train(lambda discrete=False: MixedEndsEnv(discrete=discrete), 1).save(path)
     assert type(load.load_user_agent(str(path))) is getattr(stable_baselines3, name.upper())
     # what neither version loads is not compared: by an error of the framework, and by ours
     loader = tmp_path / "loader.py"

@@ -16,7 +16,7 @@ from rlregress.probing.option_trainings import OptionTrainings
 from rlregress.probing.trace_trainings import (
     GeneratedCalls,
     is_title_of_generated_calls,
-    resolve_late_arguments,
+    resolve_lazy_arguments,
 )
 from rlregress.trace import recording_processes
 from rlregress.trace.trace_comparison import compare_traces
@@ -44,10 +44,10 @@ def test_arguments_and_scenarios_are_known():
     for title, training in SB3.list_trace_trainings().items():
         if " " in title and not is_title_of_generated_calls(title):
             raise_if_argument_unknown(
-                training.algorithm(), resolve_late_arguments(training.arguments), title
+                training.algorithm(), resolve_lazy_arguments(training.arguments), title
             )
     shared = {"features_extractor_kwargs": {"cnn_output_dim": 8}}
-    resolve_late_arguments(shared)["features_extractor_kwargs"]["normalized_image"] = True
+    resolve_lazy_arguments(shared)["features_extractor_kwargs"]["normalized_image"] = True
     assert shared == {"features_extractor_kwargs": {"cnn_output_dim": 8}}
     adapters = [SB3, frameworks.get_adapter("torchrl")]
     cascade._require_known_algorithms_and_scenarios(

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script_to_end
+from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script
 from rlregress.frameworks.cleanrl.script import read_script_text
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.train.builtin_trainings import SETTINGS
@@ -26,9 +26,7 @@ def _run_script_of_algorithm(
     path = source.parse_script(f"{algorithm}_continuous_action").path
     if "torch.save(" not in read_script_text(path):
         raise Unsupported(f"{path.name} saves nothing")
-    return run_script_to_end(
-        path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env, **arguments
-    )
+    return run_script(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env, **arguments)
 
 
 def _stop_script(run: ScriptRun) -> None:

@@ -86,7 +86,7 @@ class ScriptRun:
 OnStep = Callable[[ScriptRun], None]
 
 
-def run_script_to_end(
+def run_script(
     path: Path,
     overrides: Mapping[str, Any] | None = None,
     *,

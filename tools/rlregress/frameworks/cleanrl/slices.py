@@ -34,7 +34,7 @@ _IMPORTED = {
 _NOT_IMPORTED = ("torch.utils.tensorboard",)
 
 
-class Sliced(Mapping[str, Any]):
+class SliceResult(Mapping[str, Any]):
     """Values of a script's variables by name, after some of its statements ran.
 
     Attributes:
@@ -89,7 +89,7 @@ class Sliced(Mapping[str, Any]):
 
 def run_slice_up_to_anchor(
     place: Anchor, variables: Mapping[str, Any], used: Sequence[str] = ()
-) -> Sliced:
+) -> SliceResult:
     """Run the statement of an anchor and those before it that it needs; return the variables.
 
     Args:
@@ -121,7 +121,9 @@ def run_slice_before_anchor(place: Anchor, variables: Mapping[str, Any]) -> dict
     return {name: sliced[name] for name in sliced if not name.startswith("__")}
 
 
-def _run_prepared_slice(place: Anchor, variables: Mapping[str, Any], runs_place: bool) -> Sliced:
+def _run_prepared_slice(
+    place: Anchor, variables: Mapping[str, Any], runs_place: bool
+) -> SliceResult:
     script, is_known = place.script, place.script.known
     prepared = _prepare_slice(place, frozenset(variables), runs_place)
     if prepared.missing:
@@ -141,7 +143,7 @@ def _run_prepared_slice(place: Anchor, variables: Mapping[str, Any], runs_place:
             f"{_find_line_of_error(error, script)}: {error}",
             is_known,
         ) from error
-    return Sliced(place, namespace, prepared.guards, prepared.lines)
+    return SliceResult(place, namespace, prepared.guards, prepared.lines)
 
 
 class _Prepared(NamedTuple):

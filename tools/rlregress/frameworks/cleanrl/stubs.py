@@ -18,8 +18,8 @@ from rlregress.frameworks.cleanrl.script import Script
 CPU = torch.device("cpu")
 
 
-class Bag:
-    """An object whose attributes are the keywords of its construction."""
+class Stub:
+    """Stands in for an object of a script; its attributes are the keywords it was made with."""
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
@@ -28,11 +28,11 @@ class Bag:
         raise AttributeError(f"the script reads '{name}', which this probe does not set")
 
 
-class Fn:
-    """A function that scripts may call as a network: with a device, or through ``forward``.
+class StubNet:
+    """Stands in for a network: calls a function, with a device or not, also by ``forward``.
 
-    ``Fn(lambda observations, actions: ...)``; devices are dropped from the arguments, arrays and
-    lists become tensors. ``calls`` keeps the arguments; keywords become attributes.
+    ``StubNet(lambda observations, actions: ...)``; devices are dropped from the arguments, arrays
+    and lists become tensors. ``calls`` keeps the arguments; keywords become attributes.
     """
 
     def __init__(self, function: Callable[..., Any], **attributes: Any) -> None:
@@ -55,7 +55,7 @@ def convert_to_tensor(value: Any) -> Any:
     return value
 
 
-def make_spaces_of_environments(low: Any, high: Any, observations: int = 1) -> Bag:
+def make_spaces_of_environments(low: Any, high: Any, observations: int = 1) -> Stub:
     """Return an object with the spaces of one environment and of vectorised ones.
 
     Args:
@@ -65,7 +65,7 @@ def make_spaces_of_environments(low: Any, high: Any, observations: int = 1) -> B
     lows, highs = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
     box = gymnasium.spaces.Box(lows.astype(np.float32), highs.astype(np.float32))
     observed = gymnasium.spaces.Box(-np.inf, np.inf, (observations,))
-    return Bag(
+    return Stub(
         action_space=box,
         observation_space=observed,
         single_action_space=box,
@@ -107,9 +107,9 @@ def _add_default(defaults: dict[str, Any], name: str, value: Any) -> None:
         defaults.pop(name, None)
 
 
-def make_arguments_of_script(script: Script, **flags: Any) -> Bag:
+def make_arguments_of_script(script: Script, **flags: Any) -> Stub:
     """Return the variable ``args`` of a script: its defaults, with ``flags`` changed."""
-    return Bag(**{**read_defaults_of_script(script), **flags})
+    return Stub(**{**read_defaults_of_script(script), **flags})
 
 
 @contextmanager

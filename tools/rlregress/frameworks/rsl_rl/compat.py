@@ -50,9 +50,7 @@ def silence_runner_output() -> Iterator[None]:
         yield
 
 
-def make_observations_as_handed_out(
-    groups: Mapping[str, torch.Tensor], is_step: bool = False
-) -> Any:
+def arrange_returned_observations(groups: Mapping[str, torch.Tensor], is_step: bool = False) -> Any:
     """Return observations as environments of this version return them on reset or after a step."""
     if GROUPED:
         rows = len(next(iter(groups.values())))
@@ -202,7 +200,7 @@ def draw_actions(algorithm: Any, observations: Any) -> tuple[torch.Tensor, torch
         acting(observations, stochastic_output=True) if MODELS else acting.act(observations)
     )
     actions = sampled_actions.detach()
-    return actions, getattr(acting, name_scoring_method(algorithm))(actions)
+    return actions, getattr(acting, name_log_prob_method(algorithm))(actions)
 
 
 def estimate_values(algorithm: Any, observations: Any) -> torch.Tensor:
@@ -239,7 +237,7 @@ def find_recurrent_layers(algorithm: Any, name: str) -> nn.Module:
     return getattr(find_acting_module(algorithm), f"memory_{name[0]}").rnn
 
 
-def name_scoring_method(algorithm: Any) -> str:
+def name_log_prob_method(algorithm: Any) -> str:
     """Return the name of the policy's method that computes log-probabilities of actions."""
     names = ("get_output_log_prob", "get_actions_log_prob")
     return next(name for name in names if hasattr(find_acting_module(algorithm), name))
@@ -273,17 +271,17 @@ def read_minibatch(minibatch: Any) -> Batch:
     if not isinstance(minibatch, tuple):
         scored = minibatch.advantages, minibatch.returns, minibatch.old_actions_log_prob
         return Batch(
-            select_observations_of_group(minibatch.observations),
+            select_policy_observations(minibatch.observations),
             minibatch.actions,
             minibatch.values,
             *scored,
         )
     # before 3.0 the observations of the critic stand in between
     first = 1 if GROUPED else 2
-    return Batch(select_observations_of_group(minibatch[0]), *minibatch[first : first + 5])
+    return Batch(select_policy_observations(minibatch[0]), *minibatch[first : first + 5])
 
 
-def select_observations_of_group(observations: Any) -> torch.Tensor:
+def select_policy_observations(observations: Any) -> torch.Tensor:
     """Return the policy's observations, [.., dimensions], among all groups of observations."""
     return observations["policy"] if GROUPED else observations
 

@@ -70,7 +70,7 @@ class Vectorised(VecEnv):
 
     def get_observations(self) -> Any:
         """Return the observations before the next step."""
-        return compat.make_observations_as_handed_out(self.group_observations())
+        return compat.arrange_returned_observations(self.group_observations())
 
     def reset(self) -> Any:
         """Start new episodes in all environments."""
@@ -94,5 +94,5 @@ class Vectorised(VecEnv):
             self._observations[number] = environment.reset()[0] if any(flags) else observation
         terminated, truncated = torch.tensor(ends).T
         extras = {"time_outs": truncated.float(), "observations": self.group_observations()}
-        observed = compat.make_observations_as_handed_out(self.group_observations(), is_step=True)
+        observed = compat.arrange_returned_observations(self.group_observations(), is_step=True)
         return observed, torch.tensor(rewards), (terminated | truncated).long(), extras

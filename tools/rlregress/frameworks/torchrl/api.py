@@ -1,7 +1,7 @@
 """Names of TorchRL and tensordict that the adapter uses, in any installed version.
 
 This is the only module that imports them. Every other one takes its names from here, as the newest
-version has them. A name that the installed version does not have is an ``Absent``: only a use of it
+version has them. A name that the installed version lacks is an ``AbsentName``: only a use of it
 raises an error.
 """
 
@@ -16,7 +16,7 @@ import torch
 import torch.multiprocessing.reductions
 
 from rlregress.probing import installed_metadata
-from rlregress.probing.families import Absent
+from rlregress.probing.families import AbsentName
 
 #: module -> names that the newest version has there.
 _NAMES: dict[str, Sequence[str]] = {
@@ -110,7 +110,7 @@ def _import_or_make_placeholder(name: str) -> Any:
             return _import_member_of_module(importlib.import_module(module), own or name)
         except Exception as raised:  # whatever keeps an old version from being imported
             error = raised
-    return Absent(f"{_PLACES[name][0]}.{name}", error)
+    return AbsentName(f"{_PLACES[name][0]}.{name}", error)
 
 
 def _import_member_of_module(module: Any, name: str) -> Any:

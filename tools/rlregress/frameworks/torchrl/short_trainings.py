@@ -39,7 +39,7 @@ from rlregress.frameworks.torchrl.train.recorded_training import (
     make_greedy_exploration,
     make_training_of_loop,
 )
-from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_late_transform
+from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_lazy_transform
 from rlregress.probing.interface import TraceTraining
 from rlregress.probing.option_variants import call_or_return_error
 
@@ -316,7 +316,7 @@ def make_algorithm_trainings() -> dict[str, TraceTraining]:
         "exploring": "greedy_module"},
     }  # fmt: skip
     # trainers log the sum of an episode's rewards under either name
-    summed = [make_late_transform("RewardSum", in_keys=["reward"], out_keys=[name])
+    summed = [make_lazy_transform("RewardSum", in_keys=["reward"], out_keys=[name])
               for name in ("reward_sum", "episode_reward")]  # fmt: skip
     plain, choices = Environments(transforms=summed), Environments(1, "discrete", transforms=summed)
     return {
@@ -526,14 +526,14 @@ def make_transform_trainings() -> dict[str, TraceTraining]:
     by_name = {
         f"{name} {n or ''}".strip(): partial(
             _roll_out_transformed,
-            transforms=[make_late_transform(name, **transform_options)],
+            transforms=[make_lazy_transform(name, **transform_options)],
             **spaces.get(name, {}),
         )
         for name, variants in _TRANSFORMS.items()
         for n, transform_options in enumerate(variants)
     }
     options = {"CatFrames": {"N": 3, "dim": -3}}
-    images = [make_late_transform(name, **_SEEN, **options.get(name, {})) for name in _IMAGES]
+    images = [make_lazy_transform(name, **_SEEN, **options.get(name, {})) for name in _IMAGES]
     return {
         **by_name,
         "images": partial(_roll_out_transformed, transforms=images, observations="image"),

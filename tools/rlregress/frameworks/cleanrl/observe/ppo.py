@@ -22,7 +22,7 @@ from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
     measure_ppo_initialisation,
-    read_log_epsilon,
+    read_log10_adam_epsilon,
 )
 
 
@@ -112,7 +112,7 @@ def measure_clipped_gradient_norm(source: Source, inputs: Inputs) -> np.ndarray:
 def measure_adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     """Return log10 of the epsilon of the script's optimiser."""
     names = ScriptUpdate(source, 2).names
-    return np.array([read_log_epsilon(names["optimizer"], names["agent"].parameters())])
+    return np.array([read_log10_adam_epsilon(names["optimizer"], names["agent"].parameters())])
 
 
 _measured = make_probe_maker(_run_update)

@@ -13,7 +13,7 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
-    Fn,
+    StubNet,
     make_arguments_of_script,
     make_spaces_of_environments,
 )
@@ -92,7 +92,7 @@ def _measure_target_with_both_flags(source: Source, inputs: Inputs) -> np.ndarra
     script = source.parse_script(_SCRIPT)
     samples = small_runs.run_off_policy_script(source, _SCRIPT, 4, environment)["rb"].sample(2)
     columns = samples if not hasattr(samples, "rewards") else (None,) * 5
-    value = Fn(lambda *_: torch.full((2, 1), inputs["value"]))
+    value = StubNet(lambda *_: torch.full((2, 1), inputs["value"]))
     space = make_spaces_of_environments(-1.0, 1.0)
     variables = {
         "args": make_arguments_of_script(script, gamma=inputs["discount"]),

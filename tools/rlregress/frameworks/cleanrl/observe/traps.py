@@ -13,13 +13,13 @@ import torch
 from rlregress.frameworks.cleanrl.observe.drivers.parts import find_optimizer_by_role
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
 from rlregress.frameworks.cleanrl.observe.helpers.advantages import measure_advantages
-from rlregress.frameworks.cleanrl.running import run_script_to_end
+from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
-    Bag,
+    Stub,
     make_arguments_of_script,
     make_spaces_of_environments,
 )
@@ -71,7 +71,7 @@ def _measure_advantage_after_value_change(source: Source, inputs: Inputs) -> np.
         return torch.full((len(x), 1), float(values[-1]))
 
     zero = torch.zeros(1)
-    agent = Bag(
+    agent = Stub(
         get_value=compute_value,
         get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
         get_action_and_value=lambda x, action=None: (
@@ -82,7 +82,7 @@ def _measure_advantage_after_value_change(source: Source, inputs: Inputs) -> np.
         ),
     )
     reset = (lambda **_: observation) if four_values else (lambda **_: (observation.numpy(), {}))
-    envs = Bag(step=step_environment, reset=reset, **vars(make_spaces_of_environments(-1.0, 1.0)))
+    envs = Stub(step=step_environment, reset=reset, **vars(make_spaces_of_environments(-1.0, 1.0)))
     args = make_arguments_of_script(script, num_steps=1, gamma=float(inputs["discount"]))
     variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
     sliced = run_slice_up_to_anchor(
@@ -130,7 +130,7 @@ def _measure_executed_action_beyond_bounds(source: Source, inputs: Inputs) -> np
     def draw_beyond_bounds(distribution: Any, *_: Any) -> torch.Tensor:
         return torch.full_like(distribution.loc, inputs["mean"])
 
-    run_script_to_end(
+    run_script(
         source.parse_script(_PPO).path,
         {"total_timesteps": 2, "num_steps": 2},
         make_env=lambda: environment,
@@ -200,7 +200,7 @@ def _measure_approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
 
     script = source.parse_script(_PPO)
     old = "gymnasium" not in script.imports
-    script_run = run_script_to_end(
+    script_run = run_script(
         script.path,
         {
             "total_timesteps": rows * (steps + 1),

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rlregress.frameworks.cleanrl.running import run_script_to_end
+from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import ArgumentLost, Unreadable
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing import memory_sizes
@@ -84,7 +84,7 @@ SCENARIOS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
 def _make_plain_training(algorithm: str, source: Source) -> TraceTraining:
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
         path = source.parse_script(f"{algorithm}_continuous_action").path
-        run_script_to_end(
+        run_script(
             path,
             {**memory_sizes.enlarge_memory_if_requested(SETTINGS[algorithm]), "seed": seed},
             make_env=make_env,
@@ -102,7 +102,7 @@ def _make_training_with_flags(title: str, source: Source) -> TraceTraining:
             return make_env(first=next(numbers), actions=actions)
 
         try:
-            run_script_to_end(
+            run_script(
                 source.parse_script(script).path,
                 {**flags, "seed": seed},
                 make_env=make_numbered_environment,

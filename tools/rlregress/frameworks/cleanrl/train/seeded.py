@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.heads import Heads, call_prepare_with_heads
 from rlregress.probing.interface import Trained, Unsupported
@@ -118,7 +118,7 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
         np.random.seed(seeds.sampling)
         run["envs"].single_action_space.seed(seeds.exploration)
 
-    run = run_script_to_end(
+    run = run_script(
         source.parse_script(_choose_script_of_request(request, images)).path,
         _make_arguments_of_request(request),
         make_env=lambda: _Reseeded(request.make_env(images), seeds.environment),

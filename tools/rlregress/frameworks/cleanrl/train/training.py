@@ -15,7 +15,7 @@ from torch import nn
 
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import read
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.heads import (
     Heads,
@@ -375,7 +375,7 @@ def run_prepared_script(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], **options: Any
 ) -> ScriptRun:
     """Run a script for a request, which may first change the output layers of its networks."""
-    return run_script_to_end(
+    return run_script(
         path,
         arguments,
         make_env=request.make_env,

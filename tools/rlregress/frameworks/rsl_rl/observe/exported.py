@@ -96,7 +96,7 @@ def _list_differences_of_exports(
                     "policy": number,
                     **({compat.IMAGES: _make_images(number)} if images else {}),
                 }
-                expected = network(compat.make_observations_as_handed_out(sets, is_step=True))
+                expected = network(compat.arrange_returned_observations(sets, is_step=True))
                 far.append((act(*sets.values()) - expected).abs().max().item())
         yield np.reshape(far, (2, steps))
 
@@ -126,7 +126,7 @@ def _measure_exported_networks(inputs: Inputs) -> np.ndarray:
         runner = trainings.make_runner(environment, steps, networks, **_ONCE)
         with compat.silence_runner_output():
             compat.train_without_saving(runner, 2)
-        trainings.make_outputs_depend_on_inputs(runner.alg)
+        trainings.magnify_last_layers(runner.alg)
         for name, ways in _WAYS.items():
             with torch.no_grad():
                 for far in _list_differences_of_exports(getattr(runner.alg, name), ways, steps):

@@ -70,7 +70,7 @@ def _list_policy_inputs_in_play(runner: Any, observations: Any) -> np.ndarray:
     for number in observations:
         groups = dict.fromkeys(("policy", "teacher", "rnd_state"), torch.full((1, 1), number))
         with torch.no_grad():
-            play(compat.make_observations_as_handed_out(groups, is_step=True))
+            play(compat.arrange_returned_observations(groups, is_step=True))
     handle.remove()
     return np.array(recorded)
 

@@ -13,7 +13,7 @@ from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_output_constant, read_log_epsilon
+from rlregress.probing.layers import make_output_constant, read_log10_adam_epsilon
 from rlregress.probing.scripted import Scripted
 
 
@@ -102,7 +102,7 @@ def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
         for model in (compat.find_acting_module(agent), getattr(agent, "critic", None))
     }
     parameters = [p for model in models.values() if model is not None for p in model.parameters()]
-    return np.array([read_log_epsilon(agent.optimizer, parameters)])
+    return np.array([read_log10_adam_epsilon(agent.optimizer, parameters)])
 
 
 PROBES: Mapping[str, Probe] = {

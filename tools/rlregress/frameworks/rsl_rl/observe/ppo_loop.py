@@ -63,7 +63,7 @@ def _measure_segments(inputs: Inputs) -> np.ndarray:
 
     def note_whether_terminal_observation_is_stored(storage: Any) -> None:
         arrays = [
-            compat.select_observations_of_group(storage.observations),
+            compat.select_policy_observations(storage.observations),
             *vars(storage).values(),
         ]
         tensors = [array for array in arrays if isinstance(array, torch.Tensor)]

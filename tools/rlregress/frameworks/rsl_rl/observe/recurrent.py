@@ -34,7 +34,7 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
 
     def prepare_agent(agent: Any) -> None:
         agents.append(agent)
-        trainings.make_outputs_depend_on_inputs(agent)
+        trainings.magnify_last_layers(agent)
         if settings.constant:
             make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
             _make_memory_output_zeros(agent, "actor")

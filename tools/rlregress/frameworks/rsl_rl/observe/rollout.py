@@ -109,7 +109,7 @@ def _measure_actions_at_fixed_means(inputs: Inputs) -> np.ndarray:
         with torch.no_grad():
             vectorised.step(
                 play(
-                    compat.make_observations_as_handed_out(
+                    compat.arrange_returned_observations(
                         vectorised.group_observations(), is_step=True
                     )
                 )

@@ -113,7 +113,7 @@ def _make_training(
             for _ in range(_STEPS):
                 with torch.no_grad():
                     actions = policy(
-                        compat.make_observations_as_handed_out(
+                        compat.arrange_returned_observations(
                             environment.group_observations(), is_step=True
                         )
                     )

@@ -23,7 +23,7 @@ def collect_transitions(request: TrainingRequest, environments: int) -> Transiti
 
     def copy_storage(storage: Any) -> None:
         fields = (
-            compat.select_observations_of_group(storage.observations),
+            compat.select_policy_observations(storage.observations),
             storage.rewards[..., 0],
             storage.dones[..., 0],
         )

@@ -27,7 +27,7 @@ def collect_minibatches(
 def _note_minibatches(algorithm: Any, minibatches: list[Minibatch]) -> None:
     """Record every minibatch that the storage yields, with the policy's outputs in ``update``."""
     storage, acting = algorithm.storage, compat.find_acting_module(algorithm)
-    name = compat.name_scoring_method(algorithm)
+    name = compat.name_log_prob_method(algorithm)
     generate, score = storage.mini_batch_generator, getattr(acting, name)
     yielded: list[Minibatch] = []
 

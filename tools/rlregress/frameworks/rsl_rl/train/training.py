@@ -162,7 +162,7 @@ def train_for_steps(runner: Any, steps: int) -> int:
 
 def _convert_to_observations(observations: np.ndarray) -> Any:
     rows = torch.as_tensor(np.asarray(observations, dtype=np.float32))
-    return compat.make_observations_as_handed_out(dict.fromkeys(GROUPS, rows), is_step=True)
+    return compat.arrange_returned_observations(dict.fromkeys(GROUPS, rows), is_step=True)
 
 
 def make_policy_function(runner: Any) -> Policy:

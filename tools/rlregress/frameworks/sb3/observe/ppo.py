@@ -17,7 +17,7 @@ from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import read_log_epsilon
+from rlregress.probing.layers import read_log10_adam_epsilon
 from rlregress.probing.recorded_update import record_losses_and_steps
 
 
@@ -91,7 +91,7 @@ def _measure_normalisation_epsilon(algorithm: ProbedPPO, inputs: Inputs) -> np.n
 
 def _measure_adam_epsilon(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     policy = ppo_updates.make_one_rollout_agent(algorithm, 8).policy
-    return np.array([read_log_epsilon(policy.optimizer, policy.parameters())])
+    return np.array([read_log10_adam_epsilon(policy.optimizer, policy.parameters())])
 
 
 PROBES: Mapping[str, Probe] = {

@@ -51,7 +51,7 @@ from rlregress.frameworks.sb3.train.trace_environments import (
 from rlregress.probing import memory_sizes
 from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import TraceTraining
-from rlregress.probing.trace_trainings import Late
+from rlregress.probing.trace_trainings import LazyValue
 
 #: environment steps of a training, and of one that updates at each of them: its buffer is full
 #: before they end.
@@ -230,20 +230,20 @@ def _make_network_arguments(
     return {**sizes, **options, **small}
 
 
-def _make_late_noise(kind: str, deviation: float) -> Late:
+def _make_lazy_noise(kind: str, deviation: float) -> LazyValue:
     """Return noise of the class ``kind`` for two-dimensional actions, made when it is used."""
 
     def make_noise() -> Any:
         return find_in_library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
 
-    return Late(make_noise)
+    return LazyValue(make_noise)
 
 
-_gaussian = partial(_make_late_noise, "NormalActionNoise")
-_correlated = partial(_make_late_noise, "OrnsteinUhlenbeckActionNoise")
+_gaussian = partial(_make_lazy_noise, "NormalActionNoise")
+_correlated = partial(_make_lazy_noise, "OrnsteinUhlenbeckActionNoise")
 
 
-def _make_timeout_arguments(handled: bool) -> Late:
+def _make_timeout_arguments(handled: bool) -> LazyValue:
     """Return arguments of a replay buffer, with ``handle_timeout_termination`` as ``handled``."""
 
     def make_arguments() -> dict[str, Any]:
@@ -251,7 +251,7 @@ def _make_timeout_arguments(handled: bool) -> Late:
         raise_if_argument_unknown(find_in_library("common.buffers", "ReplayBuffer"), options)
         return options
 
-    return Late(make_arguments)
+    return LazyValue(make_arguments)
 
 
 def _make_hindsight_arguments(goals: str) -> dict[str, Any]:
@@ -263,7 +263,10 @@ def _make_hindsight_arguments(goals: str) -> dict[str, Any]:
         # what the environment does not tell
         return {**options, **compat.select_known_arguments(find(), max_episode_length=10)}
 
-    return {"replay_buffer_class": Late(find), "replay_buffer_kwargs": Late(make_arguments)}
+    return {
+        "replay_buffer_class": LazyValue(find),
+        "replay_buffer_kwargs": LazyValue(make_arguments),
+    }
 
 
 _learn_anew = partial(learn_again, reset=True)
@@ -273,9 +276,11 @@ _act_stochastic = partial(act_with_agent_in_bare_environment, deterministic=Fals
 _act_with_trusted = partial(act_with_reloaded_policy, trusted=True)
 
 _FALLING = user_code.make_falling_rate(3e-3)
-_BATCH_NORM = {"features_extractor_class": Late(user_code.make_batch_norm_extractor_class)}
+_BATCH_NORM = {"features_extractor_class": LazyValue(user_code.make_batch_norm_extractor_class)}
 _RMSPROP = {
-    "optimizer_class": Late(find_in_library, "common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike"),
+    "optimizer_class": LazyValue(
+        find_in_library, "common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike"
+    ),
     "optimizer_kwargs": {"centered": True, "momentum": 0.5, "weight_decay": 0.01},
 }
 _MONITOR = make_vector_wrapper("VecMonitor")
@@ -323,7 +328,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_trainings("sac td3 ddpg", "batch-norm", networks=_BATCH_NORM),
     # features that are left out by chance in training, neither in acting nor in targets
     **make_trainings("sac td3", "dropout",
-    networks={"features_extractor_class": Late(user_code.make_dropout_extractor_class)},
+    networks={"features_extractor_class": LazyValue(user_code.make_dropout_extractor_class)},
               steps=60),
     **make_trainings("sac td3 ddpg", "goals", Environments(copies=2, observations="goal"),
               **_make_hindsight_arguments("future")),
@@ -359,7 +364,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               then=[save_load_and_continue]),
     # what a replay buffer is given, in several environments; rates fall
     **make_trainings("sac td3", "own-rows", Environments(copies=2),
-              replay_buffer_class=Late(user_code.make_recording_buffer_class, "ReplayBuffer"),
+              replay_buffer_class=LazyValue(user_code.make_recording_buffer_class, "ReplayBuffer"),
               learning_rate=_FALLING,
               steps=64, then=[capture_learning_rates]),
     # steps are collected, nothing is updated: no rate falls and no network is trained
@@ -405,7 +410,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               normalize={"norm_reward": False, "norm_obs_keys": ["state"]}, stack=2), steps=64),
     **make_trainings("ppo", "integers", Environments(actions="discrete", observations="integer"),
               learning_rate=user_code.make_falling_rate(0.001),
-              networks={"net_arch": Late(compat.convert_networks_to_net_arch, {"pi": [16, 16],
+              networks={"net_arch": LazyValue(compat.convert_networks_to_net_arch, {"pi": [16, 16],
               "vf": [8]})},
               callbacks=[partial(make_callback_stopping_after_episodes, episodes=9)],
               then=[learn_again, _evaluate_stochastic]),
@@ -433,12 +438,12 @@ TRAININGS: Mapping[str, TraceTraining] = {
               own=user_code.MatrixBits), then=[act_with_agent_in_bare_environment], or_plain=True),
     # the last minibatch of an epoch has one row, whose advantage has no deviation
     **make_trainings("ppo", "one-left", batch_size=31, or_plain=True),
-    **make_trainings("ppo", "actor-layers", or_plain=True,
-              networks={"net_arch": Late(compat.convert_networks_to_net_arch, {"pi": [16, 16]})}),
-    **make_trainings("ppo", "apart", networks={"ortho_init": False, "net_arch": Late(
+    **make_trainings("ppo", "actor-layers", or_plain=True, networks={"net_arch": LazyValue(
+              compat.convert_networks_to_net_arch, {"pi": [16, 16]})}),
+    **make_trainings("ppo", "apart", networks={"ortho_init": False, "net_arch": LazyValue(
               compat.convert_networks_to_net_arch, {"pi": [16, 16], "vf": [8, 8]})}),
     **make_trainings("ppo", "without-bias",
-              networks={"features_extractor_class": Late(
+              networks={"features_extractor_class": LazyValue(
               user_code.make_extractor_class_without_bias)}, or_plain=True),
     **make_trainings("ppo", "stacked-channels-first", Environments(actions="discrete",
               observations="image-channels-first", stack=2), default_sizes=True, steps=64,
@@ -456,12 +461,12 @@ TRAININGS: Mapping[str, TraceTraining] = {
               normalize={"norm_obs": False})),
     # what the buffer of a rollout is given, of choices in several environments
     **make_trainings("ppo a2c", "own-rows", Environments(copies=3, actions="discrete"),
-              rollout_buffer_class=Late(user_code.make_recording_buffer_class, "RolloutBuffer"),
-              steps=48),
+              steps=48, rollout_buffer_class=LazyValue(
+              user_code.make_recording_buffer_class, "RolloutBuffer")),
     # what the buffer of a rollout is given, of dictionaries in one environment
     **make_trainings("ppo", "own-rows-of-dictionaries", Environments(observations="dict"),
-              rollout_buffer_class=Late(user_code.make_recording_buffer_class, "DictRolloutBuffer"),
-              steps=32),
+              steps=32, rollout_buffer_class=LazyValue(
+              user_code.make_recording_buffer_class, "DictRolloutBuffer")),
     # -- one environment
     **make_trainings("td3", "one-environment", action_noise=_gaussian(0.8), tau=0.2,
               policy_delay=3),
@@ -498,7 +503,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_trainings("ppo sac", "stopped",
     callbacks=[partial(make_callback_stopping_after_steps, steps=50)], then=[learn_again]),
     # a device by its number that this machine lacks; other layers than the plain ones
-    **make_trainings("ppo sac", "missing-device", device=Late(name_missing_device),
+    **make_trainings("ppo sac", "missing-device", device=LazyValue(name_missing_device),
               networks={"net_arch": [8]}, steps=60, or_plain=True),
     # a loaded agent goes on with a replay buffer from a machine with another device
     **make_trainings("sac td3", "rows-from-elsewhere",
@@ -649,8 +654,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
               stack=2), default_sizes=True, steps=60, or_plain=True),
     # what a replay buffer is given, of dictionaries in several environments; rates fall
     **make_trainings("dqn", "own-rows", Environments(copies=2, observations="dict"),
-              replay_buffer_class=Late(user_code.make_recording_buffer_class, "DictReplayBuffer"),
-              learning_rate=_FALLING,
+              learning_rate=_FALLING, replay_buffer_class=LazyValue(
+              user_code.make_recording_buffer_class, "DictReplayBuffer"),
               steps=64, then=[capture_learning_rates]),
     # more environments than steps between copies of the target
     **make_trainings("dqn", "target-at-every-step", Environments(copies=3), train_freq=1,

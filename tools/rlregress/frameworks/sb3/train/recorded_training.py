@@ -32,7 +32,7 @@ from rlregress.frameworks.sb3.train.trace_environments import Environments
 from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.trace_trainings import resolve_late_arguments
+from rlregress.probing.trace_trainings import resolve_lazy_arguments
 
 #: steps of an agent that acts alone: two ends of episodes are among them.
 _ALONE = 18
@@ -131,12 +131,12 @@ class ScenarioTraining:
         # a user makes one to look at its spaces
         environments.make_one_environment()
         policy: Any = self.policy or environments.policy
-        networks = resolve_late_arguments(self.networks)
+        networks = resolve_lazy_arguments(self.networks)
         own_policy = find_policy_class(algorithm, policy)
         raise_if_argument_unknown(own_policy, networks, f"{algorithm.__name__}'s policy")
         arguments = {
             "seed": seed,
-            **resolve_late_arguments(self.arguments),
+            **resolve_lazy_arguments(self.arguments),
             "policy_kwargs": networks,
         }
         is_seeded = arguments["seed"] is not None

@@ -70,7 +70,7 @@ class Environments:
     """Environments side by side, and the wrappers of a training around them.
 
     Attributes:
-        actions, observations: spaces, as ``rlregress.probing.toys.Ends`` takes them.
+        actions, observations: spaces, as ``rlregress.probing.toys.MixedEndsEnv`` takes them.
         copies: how many; their episodes end at different steps.
         own: wraps each of them as a user does.
         together: puts them side by side, such as ``DummyVecEnv``.

@@ -22,7 +22,7 @@ from rlregress.probing.layers import (
     list_linear_layers,
     make_output_constant,
     measure_ppo_initialisation,
-    read_log_epsilon,
+    read_log10_adam_epsilon,
 )
 from rlregress.probing.scripted import Scripted
 
@@ -98,7 +98,7 @@ def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
     parameters = [
         parameter for model in training.models.values() for parameter in model.parameters()
     ]
-    return np.array([read_log_epsilon(training.optimizers["policy"], parameters)])
+    return np.array([read_log10_adam_epsilon(training.optimizers["policy"], parameters)])
 
 
 def _measure_initialisation(inputs: Inputs) -> np.ndarray:

@@ -27,12 +27,12 @@ from rlregress.frameworks.torchrl.train.recorded_training import (
 from rlregress.frameworks.torchrl.train.trace_environments import (
     VECNORM,
     Environments,
-    make_late_transform,
+    make_lazy_transform,
 )
 from rlregress.frameworks.torchrl.train.training import train
 from rlregress.probing import memory_sizes
 from rlregress.probing.interface import TraceTraining, TrainingRequest
-from rlregress.probing.trace_trainings import Late
+from rlregress.probing.trace_trainings import LazyValue
 
 _SHARED = {"learning_rate": 1e-3, "adam_epsilon": 1e-8, "discount": 0.99, "hidden_sizes": [16, 16]}
 _OFF_POLICY = {
@@ -136,18 +136,18 @@ def make_trainings(
     return by_title
 
 
-def _make_late_frame_stack(frames: int, dimension: int) -> Late:
-    return make_late_transform("CatFrames", N=frames, dim=dimension, in_keys=["observation"])
+def _make_late_frame_stack(frames: int, dimension: int) -> LazyValue:
+    return make_lazy_transform("CatFrames", N=frames, dim=dimension, in_keys=["observation"])
 
 
-_NORMALISED: Sequence[Late] = (
+_NORMALISED: Sequence[LazyValue] = (
     VECNORM,
-    make_late_transform("VecNorm", in_keys=["reward"], decay=0.9),
+    make_lazy_transform("VecNorm", in_keys=["reward"], decay=0.9),
 )
-_CLIPPED: Sequence[Late] = (
+_CLIPPED: Sequence[LazyValue] = (
     *_NORMALISED,
-    make_late_transform("ClipTransform", in_keys=["observation"], low=-1.5, high=1.5),
-    make_late_transform("RewardClipping", clamp_min=-1.0, clamp_max=1.0),
+    make_lazy_transform("ClipTransform", in_keys=["observation"], low=-1.5, high=1.5),
+    make_lazy_transform("RewardClipping", clamp_min=-1.0, clamp_max=1.0),
 )
 _DISCRETE = Environments(actions="discrete")
 _ENDS = ("deterministic", "stochastic")
@@ -180,9 +180,9 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_trainings("ppo", "kl-penalty", Environments(2), loss="KLPENPPOLoss", learning_rate=0.01,
               arguments={"normalize_advantage": True, "loss_critic_type": "l2"}),
     **make_trainings("ppo", "truncated-normal",
-    Environments(transforms=[make_late_transform("StepCounter",
-              max_steps=8), make_late_transform("RewardSum"),
-              make_late_transform("RewardScaling", loc=0.1,
+    Environments(transforms=[make_lazy_transform("StepCounter",
+              max_steps=8), make_lazy_transform("RewardSum"),
+              make_lazy_transform("RewardScaling", loc=0.1,
               scale=0.5)]), loss="PPOLoss", distribution="TruncatedNormal",
               estimator_options={"vectorized": False, "average_gae": True},
               arguments={"entropy_coeff": 0.02, "loss_critic_type": "l1", "separate_losses": True}),
@@ -193,10 +193,10 @@ TRAININGS: Mapping[str, TraceTraining] = {
               distribution="IndependentNormal", estimator_options={"lmbda": 0.8}),
     # of a policy that has moved on
     **make_trainings("a2c ppo", "v-trace", Environments(actions="discrete", observations="float64",
-              transforms=[make_late_transform("ObservationNorm", in_keys=["observation"],
+              transforms=[make_lazy_transform("ObservationNorm", in_keys=["observation"],
               standard_normal=True)]), estimator="VTrace"),
     **make_trainings("a2c reinforce", "td",
-    Environments(transforms=[VECNORM, make_late_transform("RewardClipping",
+    Environments(transforms=[VECNORM, make_lazy_transform("RewardClipping",
               clamp_min=-0.5, clamp_max=0.5)]), estimator="TD1"),
     **make_trainings("ppo", "one-step", Environments(transforms=[_make_late_frame_stack(3, -1)]),
     estimator="TD0",

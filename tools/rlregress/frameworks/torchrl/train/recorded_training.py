@@ -34,7 +34,7 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import find_in_library
-from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_late_transform
+from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_lazy_transform
 from rlregress.frameworks.torchrl.train.trace_networks import Networks
 from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import TraceTraining, Unsupported
@@ -294,7 +294,7 @@ def make_correlated_exploration(deviation: float) -> Exploration:
             spec=loop.networks.spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80,
             sigma=deviation,
         )  # fmt: skip
-        tracked = loop.environment.append_transform(make_late_transform("InitTracker")())
+        tracked = loop.environment.append_transform(make_lazy_transform("InitTracker")())
         loop.environment = tracked or loop.environment
         return noise
 

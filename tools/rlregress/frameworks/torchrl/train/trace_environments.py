@@ -11,36 +11,36 @@ import torch
 
 from rlregress.frameworks.torchrl.api import Compose, GymWrapper, SerialEnv, TransformedEnv
 from rlregress.frameworks.torchrl.compat import find_in_library
-from rlregress.probing.trace_trainings import Late
+from rlregress.probing.trace_trainings import LazyValue
 
 _OBSERVATION = ["observation"]
 
 
-def make_late_transform(kind: str, **options: Any) -> Late:
+def make_lazy_transform(kind: str, **options: Any) -> LazyValue:
     """Return a transform of the class ``kind`` that is made only when a training calls it."""
 
     def make_transform() -> Any:
         return find_in_library("torchrl.envs", kind)(**options)
 
-    return Late(make_transform)
+    return LazyValue(make_transform)
 
 
-def make_late_float_conversion(key: str) -> Late:
+def make_lazy_float_conversion(key: str) -> LazyValue:
     """Return a transform that converts the integers of an entry to float32."""
     kinds = {"dtype_in": torch.int64, "dtype_out": torch.float32}
-    return make_late_transform("DTypeCastTransform", **kinds, in_keys=[key])
+    return make_lazy_transform("DTypeCastTransform", **kinds, in_keys=[key])
 
 
-VECNORM = make_late_transform("VecNorm", in_keys=_OBSERVATION, decay=0.9)
+VECNORM = make_lazy_transform("VecNorm", in_keys=_OBSERVATION, decay=0.9)
 #: observations -> what they need before a network takes them.
-_NEEDED: Mapping[str, Sequence[Late]] = {
-    "float64": [make_late_transform("DoubleToFloat", in_keys=_OBSERVATION)],
-    "integer": [make_late_float_conversion("observation")],
-    "image": [make_late_transform("ToTensorImage", in_keys=_OBSERVATION)],
+_NEEDED: Mapping[str, Sequence[LazyValue]] = {
+    "float64": [make_lazy_transform("DoubleToFloat", in_keys=_OBSERVATION)],
+    "integer": [make_lazy_float_conversion("observation")],
+    "image": [make_lazy_transform("ToTensorImage", in_keys=_OBSERVATION)],
     "dict": [
-        make_late_float_conversion("mode"),
+        make_lazy_float_conversion("mode"),
         # a dictionary's first vector is called so by the wrapper of gymnasium
-        make_late_transform(
+        make_lazy_transform(
             "CatTensors", in_keys=["mode", "observation"], out_key="observation", del_keys=False
         ),
     ],
@@ -53,14 +53,14 @@ class Environments:
 
     Attributes:
         copies: how many; their episodes end at different steps.
-        actions, observations: spaces, as ``rlregress.probing.toys.Ends`` takes them.
+        actions, observations: spaces, as ``rlregress.probing.toys.MixedEndsEnv`` takes them.
         transforms: behind those that the observations need.
     """
 
     copies: int = 1
     actions: str = "box"
     observations: str = "box"
-    transforms: Sequence[Late] = ()
+    transforms: Sequence[LazyValue] = ()
 
     def make_environments(self, make_env: Callable[..., Any], seed: int) -> Any:
         """Make the environments, with their transforms, and seed them."""

@@ -12,7 +12,7 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable, list_q_networks
-from rlregress.frameworks.cleanrl.running import run_script_to_end
+from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import replaced
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
@@ -142,7 +142,7 @@ class Driver:
         }
         try:
             with _fix_draws_to_one_deviation() if noise else nullcontext():
-                run_script_to_end(
+                run_script(
                     self._source.parse_script(_SCRIPT).path,
                     overrides,
                     make_env=envs.make_environment,

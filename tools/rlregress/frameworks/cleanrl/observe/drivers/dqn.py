@@ -13,7 +13,7 @@ import gymnasium
 
 from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
-from rlregress.frameworks.cleanrl.running import run_script_to_end
+from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script, replaced
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
@@ -111,7 +111,7 @@ class Driver:
         }
         patches = ((gymnasium.wrappers, "RecordVideo", return_environment_unchanged),)
         with self._fix_draws():
-            run_script_to_end(
+            run_script(
                 self._source.parse_script(_SCRIPT).path, overrides,
                 make_env=envs.make_environment, patches=patches,
             )  # fmt: skip

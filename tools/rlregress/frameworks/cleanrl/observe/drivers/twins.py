@@ -19,10 +19,16 @@ from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     find_optimizer_by_role,
     list_q_networks,
 )
-from rlregress.frameworks.cleanrl.running import StopRun, run_script_to_end
+from rlregress.frameworks.cleanrl.running import StopRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import CPU, Bag, Fn, read_defaults_of_script, replaced
+from rlregress.frameworks.cleanrl.stubs import (
+    CPU,
+    Stub,
+    StubNet,
+    read_defaults_of_script,
+    replaced,
+)
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
 from rlregress.probing import layers, watched_updates
@@ -155,9 +161,7 @@ class Driver:
                 find_stepped_parts, lambda: self._find_policy().parameters(), list_targets, on_step
             ),
         ):
-            self._ended = run_script_to_end(
-                self._script.path, settings, make_env=make_environment
-            ).globals
+            self._ended = run_script(self._script.path, settings, make_env=make_environment).globals
         return journal
 
     def _prepare_agent(self) -> None:
@@ -268,7 +272,9 @@ class Driver:
         def prepare_script(names: Any) -> None:
             self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), q_values)
             if len(q_values) > 2:
-                third = Fn(lambda observations, _: 0.0 * observations[:, :1] + float(q_values[2]))
+                third = StubNet(
+                    lambda observations, _: 0.0 * observations[:, :1] + float(q_values[2])
+                )
                 names.update(qf3=third, qf3_target=third)
 
         return self._run_to_first_update(prepare_script, "critic").losses["critic"][0]
@@ -412,7 +418,7 @@ class Driver:
         first = self._run_one_step_and_get_variables()["qf1"].fc1
         return layers.measure_initialisation(first.weight, first.bias)
 
-    def read_log_epsilons(self) -> list[float]:
+    def read_log10_adam_epsilons(self) -> list[float]:
         names = self._run_one_step_and_get_variables()
         critics = [self._find_variable("Q network", name) for name in ("qf1", "qf2")]
         parameters = {
@@ -422,7 +428,7 @@ class Driver:
         if "log_alpha" in names:
             parameters["temperature"] = [names["log_alpha"]]
         return [
-            layers.read_log_epsilon(find_optimizer_by_role(names, role), own)
+            layers.read_log10_adam_epsilon(find_optimizer_by_role(names, role), own)
             for role, own in parameters.items()
         ]
 
@@ -522,4 +528,4 @@ def _make_minibatch(samples: int, dimensions: int, arrays: bool) -> Any:
     }
     if arrays:
         return tuple(columns.values())
-    return Bag(**{name: torch.as_tensor(column) for name, column in columns.items()})
+    return Stub(**{name: torch.as_tensor(column) for name, column in columns.items()})

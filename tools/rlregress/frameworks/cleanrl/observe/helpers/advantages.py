@@ -9,10 +9,10 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import Sliced, run_slice_up_to_anchor
+from rlregress.frameworks.cleanrl.slices import SliceResult, run_slice_up_to_anchor
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
-    Bag,
+    Stub,
     make_arguments_of_script,
     make_spaces_of_environments,
 )
@@ -62,15 +62,15 @@ class _ScriptedValues:
         return (observation, np.array([reward]), *flags, about if is_over else {})
 
 
-def _run_rollout_and_advantages(source: Source, inputs: Inputs) -> Sliced:
+def _run_rollout_and_advantages(source: Source, inputs: Inputs) -> SliceResult:
     """Run the script's rollout on the steps of ``inputs``, then its computation of advantages."""
     script = source.parse_script(SCRIPT)
     box = make_spaces_of_environments(-1.0, 1.0, 1)
     four_values = "gymnasium" not in script.imports
     showing = _ScriptedValues(inputs, four_values)
-    envs = Bag(step=showing.step, reset=showing.reset, **vars(box))
+    envs = Stub(step=showing.step, reset=showing.reset, **vars(box))
     zero = torch.zeros(1)
-    agent = Bag(
+    agent = Stub(
         get_value=lambda x: x,
         get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
         get_action_and_value=lambda x, action=None: (torch.zeros(1, 1), zero, zero, x),

@@ -23,7 +23,7 @@ from rlregress.environments.atari_vision import Vision, skip_large_initialisatio
 from rlregress.frameworks.cleanrl import oldgym
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
-from rlregress.frameworks.cleanrl.stubs import Bag, make_arguments_of_script
+from rlregress.frameworks.cleanrl.stubs import Stub, make_arguments_of_script
 
 SCRIPT = "ppo_atari"
 _WARPING = ("WarpFrame", "ResizeObservation", "GrayScaleObservation", "GrayscaleObservation")
@@ -33,13 +33,13 @@ _WRAPPERS = "cleanrl_utils/atari_wrappers.py"
 _RENAMED = {"GrayScaleObservation": "GrayscaleObservation", "FrameStack": "FrameStackObservation"}
 
 
-def _make_gym_with_old_wrapper_names(make_env: Callable[[str], Any]) -> Bag:
+def _make_gym_with_old_wrapper_names(make_env: Callable[[str], Any]) -> Stub:
     """Return a stand-in for ``gym`` whose wrappers also have their names of Gymnasium 0.29."""
     wrappers = types.SimpleNamespace(**vars(gymnasium.wrappers))
     for old, new in _RENAMED.items():
         if not hasattr(wrappers, old):
             setattr(wrappers, old, getattr(gymnasium.wrappers, new))
-    return Bag(make=lambda id, **_: make_env(id), wrappers=wrappers, spaces=gymnasium.spaces)
+    return Stub(make=lambda id, **_: make_env(id), wrappers=wrappers, spaces=gymnasium.spaces)
 
 
 def _make_environment(make_env: Any, *arguments: Any) -> Any:
@@ -177,7 +177,7 @@ def make_vision_of_constant_image(source: Source, pixel: float) -> Vision:
     )["Agent"]
     actions = gymnasium.spaces.Discrete(4)
     with skip_large_initialisation():
-        agent = make(Bag(action_space=actions, single_action_space=actions))
+        agent = make(Stub(action_space=actions, single_action_space=actions))
     query = getattr(agent, "get_action_and_value", None) or agent.get_action
     observation = torch.full((1, 4, 84, 84), float(pixel))
     actions_in_turn = torch.arange(4)

@@ -16,7 +16,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script
@@ -146,7 +146,7 @@ def run_ppo_script(
         **flags,
     }
     try:
-        run_script_to_end(
+        run_script(
             script.path,
             rename_arguments_for_script(script, arguments),
             make_env=make_environment,

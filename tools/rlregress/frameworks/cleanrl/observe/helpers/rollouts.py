@@ -15,7 +15,7 @@ import torch
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import (
-    Sliced,
+    SliceResult,
     run_slice_before_anchor,
     run_slice_up_to_anchor,
 )
@@ -109,7 +109,7 @@ class ScriptUpdate:
         for group in self.names["optimizer"].param_groups:
             group["lr"] = 0.0
 
-    def run_slice_of_quantity(self, quantity: str, *names: str, **variables: Any) -> Sliced:
+    def run_slice_of_quantity(self, quantity: str, *names: str, **variables: Any) -> SliceResult:
         """Run the statements that compute a quantity; the whole rollout is the minibatch."""
         return run_slice_up_to_anchor(
             self.script.find_statement_binding(quantity, *names), {**self.names, **variables}
@@ -151,7 +151,7 @@ def _is_loop_over_steps(statement: ast.stmt) -> bool:
 
 def run_rollouts_of_constant_policies(
     source: Source, inputs: Inputs, means: Iterable[float]
-) -> Iterator[tuple[Scripted, Sliced]]:
+) -> Iterator[tuple[Scripted, SliceResult]]:
     """Run one step of a policy with each mean; yield environment and script variables after it.
 
     The environment keeps the action that it received. Policies have a negligible deviation, as
@@ -174,7 +174,7 @@ def _return_environment(environment: Scripted) -> Scripted:
     return environment
 
 
-def run_rollout(source: Source, variables: Mapping[str, Any]) -> Sliced:
+def run_rollout(source: Source, variables: Mapping[str, Any]) -> SliceResult:
     """Run the script's rollout, and return its variables."""
     script = source.parse_script(SCRIPT)
     place = script.find_statement_of_shape(

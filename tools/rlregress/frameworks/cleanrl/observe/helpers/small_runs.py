@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.scripted import Scripted
 
@@ -26,9 +26,7 @@ def run_off_policy_script(
     }
     played = Scripted() if environment is None else environment
     path = source.parse_script(script).path
-    return run_script_to_end(
-        path, overrides, make_env=lambda: played, shimmed=shimmed, patches=patches
-    )
+    return run_script(path, overrides, make_env=lambda: played, shimmed=shimmed, patches=patches)
 
 
 def count_stored_transitions(buffer: Any) -> int:

@@ -77,8 +77,8 @@ def make_network_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
         last.bias.fill_(bias)
 
 
-def make_outputs_depend_on_inputs(agent: Any) -> None:
-    """Scale the last layers, so that means and values clearly depend on inputs and memory."""
+def magnify_last_layers(agent: Any) -> None:
+    """Multiply the weights of last layers, so that outputs clearly depend on inputs and memory."""
     with torch.no_grad():
         for name in ("actor", "critic"):
             list_linear_layers(compat.find_layers_of_network(agent, name))[-1].weight.mul_(100.0)
@@ -109,7 +109,7 @@ def _record_training(
 ) -> Iterator[None]:
     algorithm = training.algorithm
     storage, update = algorithm.storage, algorithm.update
-    policy, name = compat.find_acting_module(algorithm), compat.name_scoring_method(algorithm)
+    policy, name = compat.find_acting_module(algorithm), compat.name_log_prob_method(algorithm)
     score = getattr(policy, name)
     generators = [way for way in dir(storage) if way.endswith("mini_batch_generator")]
     originals = {way: getattr(storage, way) for way in generators}
@@ -117,7 +117,7 @@ def _record_training(
 
     def record_and_update() -> Any:
         training.stored.append(
-            compat.select_observations_of_group(storage.observations).numpy()[..., 0].copy().ravel()
+            compat.select_policy_observations(storage.observations).numpy()[..., 0].copy().ravel()
         )
         if change is not None:
             change(storage)
