@@ -155,7 +155,7 @@ def _make_entries_of_defaults(adapter: Adapter) -> dict[str, Any]:
 
 
 def _read_signatures(adapter: Adapter) -> dict[str, Any]:
-    by_name, unread = signatures.read_signatures(adapter.framework.public)
+    by_name, unread = signatures.read_defaults_and_failures(adapter.framework.public)
     return {"signatures": by_name, "signatures_unread": unread}
 
 

@@ -35,7 +35,7 @@ class AbsentName:
         self._name, self._error = name, error
 
     def _refuse_use(self, *_: Any, **__: Any) -> Any:
-        if is_broken_module(self._error, self._name):
+        if is_error_of_existing_module(self._error, self._name):
             raise self._error
         raise Unsupported(f"{self._name} is not available: {self._error}") from self._error
 
@@ -88,7 +88,7 @@ def format_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".strip().splitlines()[0]
 
 
-def is_broken_module(error: BaseException, name: str) -> bool:
+def is_error_of_existing_module(error: BaseException, name: str) -> bool:
     """Return whether a module of the framework exists but fails when it is imported.
 
     Otherwise the version lacks a name that was imported.
@@ -230,7 +230,7 @@ def import_families(package: str) -> tuple[Any, ...]:
                     )
                 )
             except Exception as error:  # as above
-                families.append(_make_unread_module(f"{package}.{module.name}", error))
+                families.append(_make_module_of_raising_probes(f"{package}.{module.name}", error))
     return tuple(families)
 
 
@@ -256,7 +256,7 @@ def list_reasons_of_absent_details(package: str) -> dict[str, str]:
     }
 
 
-def _make_unread_module(module: str, error: Exception) -> Any:
+def _make_module_of_raising_probes(module: str, error: Exception) -> Any:
     spec = importlib.util.find_spec(module)
     file = (spec and spec.origin) or ""
     # an error of parsing names the file and the line

@@ -38,9 +38,11 @@ class FileKind:
     stored: bool = False
 
 
-def mark_stored_kinds(kinds: Iterable[FileKind], names: Sequence[str]) -> tuple[FileKind, ...]:
-    """Return kinds of files, those with one of the ``names`` marked as ``stored``."""
-    return tuple(replace(kind, stored=kind.name in names) for kind in kinds)
+def mark_kinds_as_stored(
+    kinds: Iterable[FileKind], stored_names: Sequence[str]
+) -> tuple[FileKind, ...]:
+    """Return kinds of files, those with one of ``stored_names`` marked as ``stored``."""
+    return tuple(replace(kind, stored=kind.name in stored_names) for kind in kinds)
 
 
 @dataclass(frozen=True)

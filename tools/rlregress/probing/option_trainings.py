@@ -184,7 +184,7 @@ class CapturedOptions:
         if is_constructor or (code.co_name[:1] not in "_<" and _is_called_by_training(frame)):
             self._captured[id(code)] = code
             self._capture_options(
-                frame, _list_parameters_passed_down(frame) if is_constructor else set()
+                frame, _list_parameters_of_subclass_constructors(frame) if is_constructor else set()
             )
 
     def _capture_options(self, frame: FrameType, passed_names: Collection[str]) -> None:
@@ -208,7 +208,7 @@ def _is_called_by_training(frame: FrameType) -> bool:
     return caller is not None and caller.f_code.co_filename.startswith(_SUITE)
 
 
-def _list_parameters_passed_down(frame: FrameType) -> set[str]:
+def _list_parameters_of_subclass_constructors(frame: FrameType) -> set[str]:
     """Return the parameter names of subclass constructors that called this one for their object."""
     instance, names = _get_first_argument(frame), set[str]()
     caller = frame.f_back

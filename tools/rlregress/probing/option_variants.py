@@ -247,7 +247,7 @@ class Tables:
             # about what is done on purpose
             warnings.simplefilter("ignore")
             for name, call in sorted(self.make_calls_of_part(part, seed).items()):
-                outputs.update(name_events_of_call(name, call()))
+                outputs.update(make_events_of_call(name, call()))
         if not outputs:
             raise Unsupported(f"this version has no class or function of {part}")
         return outputs
@@ -344,7 +344,7 @@ def split_answer_into_items(result: Any) -> Mapping[str, Any]:
     return result if isinstance(result, Items) else {"": result}
 
 
-def name_events_of_call(name: str, value: Any) -> dict[str, Any]:
+def make_events_of_call(name: str, value: Any) -> dict[str, Any]:
     """Return name -> event of a trace, for a call and each of the items in its result."""
     if not isinstance(value, Items):
         return {} if _contains_lacking_name(value) else {name: value}

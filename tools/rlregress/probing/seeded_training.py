@@ -120,14 +120,14 @@ class Stream:
 def make_buffer_drawing_from(kind: Any, stream: Stream) -> Any:
     """Return a subclass of a replay buffer that draws its samples from a stream."""
 
-    class Sampled(kind):
+    class StreamBuffer(kind):
         """The same buffer, whose samples are drawn from the stream."""
 
         def sample(self, *arguments: Any, **options: Any) -> Any:
             with stream.draw_from_stream():
                 return super().sample(*arguments, **options)
 
-    return Sampled
+    return StreamBuffer
 
 
 def copy_tensors_to_arrays(state: Mapping[str, Any]) -> Mapping[str, np.ndarray]:

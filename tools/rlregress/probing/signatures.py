@@ -19,7 +19,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def read_signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+def read_defaults_and_failures(
+    modules: Sequence[str],
+) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     """Return qualified name -> parameter -> default, and module -> why it could not be read.
 
     A class has the parameters of its constructor and, after a dot, its public constants. Its
@@ -30,7 +32,7 @@ def read_signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], 
     for name in modules:
         try:
             for thing in _list_public_classes_and_functions(importlib.import_module(name)):
-                _add_signature(thing, defaults)
+                _add_defaults_of_owner(thing, defaults)
         except Exception as error:  # foreign code may raise whatever it likes
             # a missing module is reported among the changed names
             if not (
@@ -53,7 +55,7 @@ def _is_class_or_function(value: Any) -> bool:
     return inspect.isclass(value) or inspect.isfunction(value)
 
 
-def _add_signature(owner: Any, table: dict[str, dict[str, str]]) -> None:
+def _add_defaults_of_owner(owner: Any, table: dict[str, dict[str, str]]) -> None:
     name = f"{owner.__module__}.{owner.__qualname__}"
     if name in table:
         return
@@ -77,7 +79,9 @@ def _add_defaults(name: str, defaults: dict[str, str], table: dict[str, dict[str
 
 
 def _read_defaults_of_constructor(kind: type) -> dict[str, str]:
-    defaults = read_defaults_of_function(kind.__init__) if _has_own_constructor(kind) else {}  # type: ignore[misc]
+    defaults = (
+        read_defaults_of_function(kind.__init__) if _is_constructor_of_same_package(kind) else {}
+    )  # type: ignore[misc]
     if dataclasses.is_dataclass(kind):
         for field in dataclasses.fields(kind):
             if field.default_factory is not dataclasses.MISSING:
@@ -85,7 +89,7 @@ def _read_defaults_of_constructor(kind: type) -> dict[str, str]:
     return defaults
 
 
-def _has_own_constructor(kind: type) -> bool:
+def _is_constructor_of_same_package(kind: type) -> bool:
     """Return whether the constructor is defined in the package of the class."""
     first = next((base for base in kind.__mro__ if "__init__" in vars(base)), object)
     return first.__module__.partition(".")[0] == kind.__module__.partition(".")[0]

@@ -15,14 +15,16 @@ _SIGNALS = {
 
 
 @contextmanager
-def raise_error_after(error: type[BaseException], seconds: Mapping[int, float]) -> Iterator[None]:
-    """Raise an error in the block after so many seconds of a timer.
+def raise_error_after(
+    error: type[BaseException], seconds_by_timer: Mapping[int, float]
+) -> Iterator[None]:
+    """Raise an error in the block when a timer has run for its number of seconds.
 
     Args:
-        seconds: by ``signal.ITIMER_REAL``, a clock; ``ITIMER_PROF``, CPU time; ``ITIMER_VIRTUAL``,
-            CPU time outside of the kernel. A timer that runs already goes on afterwards.
+        seconds_by_timer: ``signal.ITIMER_REAL`` is the clock, ``ITIMER_PROF`` CPU time,
+            ``ITIMER_VIRTUAL`` CPU time outside of the kernel. A running timer goes on afterwards.
     """
-    if any(limit <= 0 for limit in seconds.values()):
+    if any(limit <= 0 for limit in seconds_by_timer.values()):
         raise error
 
     def raise_error(*_: object) -> None:
@@ -35,7 +37,7 @@ def raise_error_after(error: type[BaseException], seconds: Mapping[int, float]) 
             signal.signal(_SIGNALS[timer], raise_error),
             signal.setitimer(timer, limit)[0],
         )
-        for timer, limit in seconds.items()
+        for timer, limit in seconds_by_timer.items()
     ]
     try:
         yield

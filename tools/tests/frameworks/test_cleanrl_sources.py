@@ -174,7 +174,7 @@ def test_a_renamed_part_of_the_script_is_named_by_what_is_asked_of_its_rollout(
 ):
     """No numbers of a network or an environment that the probe did not choose."""
     source = script_sources.find_source(label)
-    copy = dataclasses.replace(source, root=source.copy_source_into(tmp_path))
+    copy = dataclasses.replace(source, root=source.copy_as_links_into(tmp_path))
     path = copy.folder / "ppo_continuous_action.py"
     text = path.read_text()
     path.unlink()

@@ -44,7 +44,7 @@ def shown(call: Any) -> Any:
     state = torch.get_rng_state()
     random.random()
     try:
-        found = option_variants.name_events_of_call("", call_once(call))
+        found = option_variants.make_events_of_call("", call_once(call))
     finally:
         torch.set_rng_state(state)
     return {name: events.make_event_part(item) for name, item in found.items()}

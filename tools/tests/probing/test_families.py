@@ -220,7 +220,7 @@ def test_unreadable_parts_of_an_adapter_are_reported(monkeypatch):
 )
 def test_a_broken_module_differs_from_a_missing_one(error, expected):
     """A framework whose import fails has an error; its details are not reported as missing."""
-    assert families.is_broken_module(error, "some.thing") == expected
+    assert families.is_error_of_existing_module(error, "some.thing") == expected
     gone = families.AbsentName("some.thing", error)
     with pytest.raises(type(error) if expected else Unsupported):
         gone()

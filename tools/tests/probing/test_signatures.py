@@ -60,7 +60,7 @@ def _module(monkeypatch, **content):
     module = types.ModuleType(__name__)
     vars(module).update(content)
     monkeypatch.setitem(sys.modules, "some_users_call", module)
-    return signatures.read_signatures(["some_users_call"])
+    return signatures.read_defaults_and_failures(["some_users_call"])
 
 
 def test_parameters_constants_and_keys_are_read(monkeypatch):
@@ -88,7 +88,7 @@ def test_a_module_that_cannot_be_imported_hides_no_others(monkeypatch, tmp_path)
     (tmp_path / "broken_here.py").write_text("import nowhere.to.be.found\n")
     monkeypatch.syspath_prepend(tmp_path)
     names = ["some.thing.gone", "broken_here", "some_users_call"]
-    read, unread = signatures.read_signatures(names)
+    read, unread = signatures.read_defaults_and_failures(names)
     assert list(read) == [f"{__name__}.train"]
     assert unread == {"broken_here": "ModuleNotFoundError: No module named 'nowhere'"}
 

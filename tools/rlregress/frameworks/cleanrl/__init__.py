@@ -128,7 +128,7 @@ class ScriptCode(Code):
 
     def copy_package_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
         """Copy the scripts, and the modules beside them that they need, into ``folder``."""
-        return {VARIABLE: str(self._source.copy_source_into(folder))}
+        return {VARIABLE: str(self._source.copy_as_links_into(folder))}
 
 
 ADAPTER = CleanRL()

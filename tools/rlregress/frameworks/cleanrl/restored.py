@@ -109,12 +109,12 @@ def convert_argument_errors_to_sentence(path: Path, uses_argparse: bool) -> Iter
             raise UserError(f"{path.name} does not take these arguments{message}") from None
 
 
-def make_outside_context() -> Callable[[], AbstractContextManager[None]]:
+def make_folder_and_output_restorer() -> Callable[[], AbstractContextManager[None]]:
     """Return a maker of contexts that restore the folder and output of now, for callbacks."""
     folder, output = os.getcwd(), sys.stdout
 
     @contextlib.contextmanager
-    def restore_outside() -> Iterator[None]:
+    def restore_folder_and_output() -> Iterator[None]:
         inside = os.getcwd()
         os.chdir(folder)
         try:
@@ -123,4 +123,4 @@ def make_outside_context() -> Callable[[], AbstractContextManager[None]]:
         finally:
             os.chdir(inside)
 
-    return restore_outside
+    return restore_folder_and_output

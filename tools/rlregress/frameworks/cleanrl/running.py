@@ -262,7 +262,7 @@ class _RunWatcher:
         self._run, self._stop, self._on_step, self._guard = run, stop, on_step, guard
         self._on_start = on_start
         self._first: Any = None
-        self._outside = restored.make_outside_context()
+        self._outside = restored.make_folder_and_output_restorer()
 
     def note_step(self, environments: int, actions: Any, outcome: tuple[Any, ...]) -> None:
         run = self._run

@@ -168,7 +168,7 @@ class Script:
             tree = ast.parse(content)
         except (SyntaxError, ValueError) as error:
             raise make_unreadable_error(path, error) from None
-        self._collect_anchors_of_block(Block(tree.body, None, 0, "body"))
+        self._collect_blocks(Block(tree.body, None, 0, "body"))
         self.origins = {
             name: module
             for block in self.blocks
@@ -185,7 +185,7 @@ class Script:
     def __repr__(self) -> str:
         return f"{self.path.name} ({self.sha256[:12]})"
 
-    def _collect_anchors_of_block(self, block: Block) -> None:
+    def _collect_blocks(self, block: Block) -> None:
         self.blocks.append(block)
         for place, statement in enumerate(block.statements):
             if isinstance(statement, DEFINITIONS):
@@ -193,9 +193,9 @@ class Script:
             for branch in ("body", "orelse", "finalbody"):
                 inner = getattr(statement, branch, None)
                 if inner:
-                    self._collect_anchors_of_block(Block(inner, block, place, branch))
+                    self._collect_blocks(Block(inner, block, place, branch))
             for handler in getattr(statement, "handlers", ()):
-                self._collect_anchors_of_block(Block(handler.body, block, place, "handler"))
+                self._collect_blocks(Block(handler.body, block, place, "handler"))
 
     # -- places ------------------------------------------------------------------------------
 
@@ -247,7 +247,8 @@ class Script:
         places = [Anchor(self, quantity, *where) for where in self._shaped[shape]]
         if not places:
             raise AnchorLost(
-                f"{self}: {quantity}: no statement is {shape_in_words}; {self._explain_fault()}",
+                f"{self}: {quantity}: no statement is {shape_in_words}; "
+                f"{self._describe_whether_known()}",
                 self.known,
             )
         if which in ("outermost", "innermost"):
@@ -276,7 +277,7 @@ class Script:
 
     # -- reports -----------------------------------------------------------------------------
 
-    def _explain_fault(self) -> str:
+    def _describe_whether_known(self) -> str:
         if self.known:
             return "the suite was written for this file, so this is a fault of the suite"
         return "the suite does not know this version of the file"
@@ -284,7 +285,7 @@ class Script:
     def make_anchor_lost_error(self, quantity: str, *candidates: str) -> AnchorLost:
         """Return the error that no variable has one of the names in ``candidates``."""
         names = sorted(
-            {name for block in self.blocks for name in _list_touched_names_of_block(block)}
+            {name for block in self.blocks for name in _list_bound_or_changed_names(block)}
         )
         near: dict[str, None] = {}
         for name in candidates:
@@ -295,7 +296,7 @@ class Script:
         bound = bool(set(candidates) & set(names))
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
         return AnchorLost(
-            f"{self}: {quantity}: {why}; {nearest}; {self._explain_fault()}",
+            f"{self}: {quantity}: {why}; {nearest}; {self._describe_whether_known()}",
             self.known,
         )
 
@@ -305,7 +306,7 @@ class Script:
         lines = ", ".join(str(place.line) for place in places)
         return AnchorAmbiguous(
             f"{self}: {quantity}: there are several {problem} (lines {lines}); "
-            f"{self._explain_fault()}",
+            f"{self._describe_whether_known()}",
             self.known,
         )
 
@@ -317,7 +318,7 @@ def _list_assigned_or_defined_names(statement: ast.stmt) -> frozenset[str]:
     return frozenset()
 
 
-def _list_touched_names_of_block(block: Block) -> frozenset[str]:
+def _list_bound_or_changed_names(block: Block) -> frozenset[str]:
     return statement_names.list_names_of_statements(block.statements).touches
 
 

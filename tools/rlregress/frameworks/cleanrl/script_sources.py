@@ -92,7 +92,7 @@ class Source:
             digests[_UTILITIES] = digest.hexdigest()[:16]
         return digests
 
-    def copy_source_into(self, folder: Path) -> Path:
+    def copy_as_links_into(self, folder: Path) -> Path:
         """Copy this source into ``folder``, files as links; return the folder."""
         packages = [self.root / name for name in (_PACKAGE, _UTILITIES)]
         packages += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]

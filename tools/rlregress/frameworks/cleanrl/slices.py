@@ -222,7 +222,7 @@ def _slice_block_of_place(
             names = statement_names.list_names_of_statement(statement)
             # a setting of an imported module ("torch.backends...") computes no quantity
             changes = names.touches - (place.script.origins.keys() - names.binds)
-            if not need & changes or not _may_slice_run(statement):
+            if not need & changes or not _has_only_allowed_imports(statement):
                 continue
             statements.insert(0, statement)
             perhaps |= names.touches
@@ -252,7 +252,7 @@ def _climb_out_of_block(
     return statements, need
 
 
-def _may_slice_run(statement: ast.stmt) -> bool:
+def _has_only_allowed_imports(statement: ast.stmt) -> bool:
     """Return whether a slice may run a statement: imports only of some modules."""
     if isinstance(statement, ast.Import):
         modules = [alias.name for alias in statement.names]

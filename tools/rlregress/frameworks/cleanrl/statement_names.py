@@ -36,7 +36,7 @@ def list_names_read(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        return _list_names_of_function(node)
+        return _list_names_read_by_function(node)
     if isinstance(node, ast.ClassDef):
         outside = set().union(
             *map(list_names_read, [*node.bases, *node.keywords, *node.decorator_list])
@@ -49,7 +49,7 @@ def list_names_read(node: ast.AST) -> set[str]:
     return set().union(*map(list_names_read, ast.iter_child_nodes(node)))
 
 
-def _list_names_of_function(node: ast.AST) -> set[str]:
+def _list_names_read_by_function(node: ast.AST) -> set[str]:
     arguments: ast.arguments = node.args  # type: ignore[attr-defined]
     parameters = [*getattr(arguments, "posonlyargs", []), *arguments.args, *arguments.kwonlyargs]
     parameters += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]

@@ -84,7 +84,7 @@ def _list_items_of_runner(runner: Any) -> Iterator[Item]:
         yield name, numbers, load
 
 
-def _train_and_list(runner: Any) -> Iterator[Item]:
+def _list_items_of_continued_training(runner: Any) -> Iterator[Item]:
     torch.manual_seed(3)
     training.train_for_steps(runner, 2 * _STEPS)
     yield "continued training", _compute_actions_and_values(runner), type(runner.alg).update
@@ -98,7 +98,7 @@ def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> Traini
         _save_runner,
         partial(_load_runner, algorithm),
         _list_items_of_runner,
-        _train_and_list,
+        _list_items_of_continued_training,
     )
     return TrainingWithFiles(partial(_train_new_runner, algorithm), (kind,))
 

@@ -57,10 +57,10 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     Steps and minibatches of a rollout are left out: a runner has no default of the first, and the
     number of rows of the second follows from it.
     """
-    return read_each_or_mark_unread({("ppo", "library"): _read_values_by_default})
+    return read_each_or_mark_unread({("ppo", "library"): _read_values_of_default_agent})
 
 
-def _read_values_by_default() -> dict[str, Any]:
+def _read_values_of_default_agent() -> dict[str, Any]:
     configuration = compat.make_configuration_of_runner(2, {"class_name": "PPO"}, compat.Networks())
     return _read_values_of_agent(make_silent_runner(_make_environment(), configuration).alg)
 

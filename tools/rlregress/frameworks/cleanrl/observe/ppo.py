@@ -50,15 +50,17 @@ def _run_update(source: Source, settings: ppo.Settings) -> ppo.Effects:
 
 
 def _list_policy_losses(
-    source: Source, inputs: Inputs, minibatch: int = 0, **flags: Any
+    source: Source, inputs: Inputs, minibatch_size: int = 0, **flags: Any
 ) -> Sequence[float]:
     """Return the policy loss of each minibatch, with a learning rate of 0."""
     advantages = inputs["advantages"]
-    update = ScriptUpdate(source, len(advantages), minibatch, vf_coef=0.0, ent_coef=0.0, **flags)
+    update = ScriptUpdate(
+        source, len(advantages), minibatch_size, vf_coef=0.0, ent_coef=0.0, **flags
+    )
     update.set_learning_rate_to_zero()
     update.set_ratios(np.full(len(advantages), float(inputs["ratio"])))
     update.set_batch(advantages=advantages)
-    return update.run_epochs_and_record_steps()[0]
+    return update.record_losses_and_gradient_norms()[0]
 
 
 def measure_normalisation(source: Source, inputs: Inputs) -> np.ndarray:
@@ -106,7 +108,7 @@ def measure_clipped_gradient_norm(source: Source, inputs: Inputs) -> np.ndarray:
     update.names["b_actions"] = torch.full((8, 1), 3.0)
     update.set_ratios(np.ones(8))
     update.set_batch(advantages=np.full(8, large), returns=np.full(8, large))
-    return np.array([min(update.run_epochs_and_record_steps()[1][0], float(inputs["cap"]))])
+    return np.array([min(update.record_losses_and_gradient_norms()[1][0], float(inputs["cap"]))])
 
 
 def measure_adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:

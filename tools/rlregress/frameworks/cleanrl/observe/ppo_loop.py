@@ -10,10 +10,10 @@ import numpy as np
 from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
     ScriptTraining,
-    make_counting_environment_of_script,
+    make_restarting_counting_environment,
     multiply_ratios,
     run_ppo_script,
-    set_values_to_zero,
+    zero_stored_and_predicted_values,
 )
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
@@ -48,14 +48,14 @@ def _train_with_settings(source: Source, settings: loop.Settings) -> ScriptTrain
     def call_at_end_of_rollout(run: Any, number: int) -> None:
         multiply_ratios(run, settings.select_ratios_of_rollout(number))
         if settings.monte_carlo or settings.advantage is not None:
-            set_values_to_zero(run)
+            zero_stored_and_predicted_values(run)
 
     return run_ppo_script(
         source,
         settings.total,
         settings.steps,
         settings.minibatches,
-        make_env=lambda: make_counting_environment_of_script(**settings.make_environment_script()),
+        make_env=lambda: make_restarting_counting_environment(**settings.make_environment_script()),
         at_end=call_at_end_of_rollout,
         num_envs=settings.environments,
         update_epochs=settings.epochs,
@@ -80,7 +80,7 @@ def measure_stored_segments(source: Source, inputs: Inputs) -> np.ndarray:
         15,
         5,
         1,
-        make_env=lambda: make_counting_environment_of_script(
+        make_env=lambda: make_restarting_counting_environment(
             limit, truncated=make_script_of_end_after(limit)
         ),
         at_end=note_whether_terminal_observation_is_stored,

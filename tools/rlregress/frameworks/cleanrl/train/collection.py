@@ -19,7 +19,7 @@ from rlregress.frameworks.cleanrl.train.training import (
 from rlregress.probing.interface import TrainingRequest, Transitions
 
 
-class _Untouched(gymnasium.Wrapper):
+class _UnchangedEnv(gymnasium.Wrapper):
     """A wrapper without effect in place of a normalising one: stored numbers stay as observed."""
 
     def __init__(self, env: Any, *args: Any, **kwargs: Any) -> None:
@@ -28,8 +28,8 @@ class _Untouched(gymnasium.Wrapper):
 
 #: patches of a run whose stored observations and rewards are those of the environment.
 NOT_NORMALISED = (
-    (gymnasium.wrappers, "NormalizeObservation", _Untouched),
-    (gymnasium.wrappers, "NormalizeReward", _Untouched),
+    (gymnasium.wrappers, "NormalizeObservation", _UnchangedEnv),
+    (gymnasium.wrappers, "NormalizeReward", _UnchangedEnv),
 )
 
 

@@ -66,7 +66,7 @@ def _make_reset_patches(variant: TrainingVariant) -> list[Any]:
     return [(gymnasium.vector, "SyncVectorEnv", SyncVectorEnv)]
 
 
-class _RolloutIndexRecorder(TorchFunctionMode):
+class _RolloutMinibatchRecorder(TorchFunctionMode):
     """Records the rows of each minibatch, where the script indexes its flattened rollout.
 
     A minibatch ends when the script empties its gradients, after it has read all rows.
@@ -108,17 +108,17 @@ class _RolloutIndexRecorder(TorchFunctionMode):
 
 
 def _collect_rollout_minibatches(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], reset_patches: list[Any]
 ) -> Sequence[Minibatch]:
-    indexing = _RolloutIndexRecorder()
-    patches = [*NOT_NORMALISED, *resets, make_zero_grad_patch(indexing.store_minibatch)]
+    indexing = _RolloutMinibatchRecorder()
+    patches = [*NOT_NORMALISED, *reset_patches, make_zero_grad_patch(indexing.store_minibatch)]
     with indexing:
         run_prepared_script(request, path, arguments, on_step=indexing.note_step, patches=patches)
     return indexing.read
 
 
 def _collect_replay_minibatches(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], reset_patches: list[Any]
 ) -> Sequence[Minibatch]:
     read: list[Minibatch] = []
 
@@ -128,5 +128,5 @@ def _collect_replay_minibatches(
             note_sampled_minibatches(buffer, read)
 
     with note_compared_targets(read):
-        run_prepared_script(request, path, arguments, on_step=note_step, patches=resets)
+        run_prepared_script(request, path, arguments, on_step=note_step, patches=reset_patches)
     return read

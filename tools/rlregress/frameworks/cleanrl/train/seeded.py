@@ -21,7 +21,7 @@ from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.seeded_training import SeededTraining, copy_tensors_to_arrays
 
 
-class _Reseeded(gymnasium.Wrapper):
+class _ReseedingEnv(gymnasium.Wrapper):
     """An environment that resets with its own seed whenever the caller passes any seed."""
 
     def __init__(self, environment: Any, seed: int) -> None:
@@ -110,7 +110,7 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
     images = len(plain.observation_space.shape) == 3
     plain.close()
 
-    def seed_at_start(run: ScriptRun) -> None:
+    def prepare_and_seed(run: ScriptRun) -> None:
         head = run["q_network" if request.algorithm == "dqn" else "actor"]
         call_prepare_with_heads(request, lambda: Heads(find_last_linear_layer(head)))
         random.seed(seeds.exploration)
@@ -121,9 +121,9 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
     run = run_script(
         source.parse_script(_choose_script_of_request(request, images)).path,
         _make_arguments_of_request(request),
-        make_env=lambda: _Reseeded(request.make_env(images), seeds.environment),
+        make_env=lambda: _ReseedingEnv(request.make_env(images), seeds.environment),
         on_step=lambda run: look(run.steps, lambda: _make_trained_agent(run)),
-        on_start=seed_at_start,
+        on_start=prepare_and_seed,
     )
     return _make_trained_agent(run)
 

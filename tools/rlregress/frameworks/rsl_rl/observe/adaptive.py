@@ -24,7 +24,7 @@ def _make_adaptive_settings(inputs: Inputs) -> Mapping[str, Any]:
     return {"schedule": "adaptive", "desired_kl": float(inputs["target"])}
 
 
-def _measure_default_schedule(inputs: Inputs) -> np.ndarray:
+def _measure_rates_with_default_schedule(inputs: Inputs) -> np.ndarray:
     start = float(inputs["learning_rate"])
     # what the class has by default, if nobody says "fixed"
     schedule = make_runner(Scripted(), 2).alg.schedule
@@ -42,7 +42,7 @@ def _measure_bounds_of_rate(inputs: Inputs) -> np.ndarray:
     return np.log10(start * np.array(ends))
 
 
-def _measure_divergence(inputs: Inputs) -> np.ndarray:
+def _flag_targets_that_lower_rate(inputs: Inputs) -> np.ndarray:
     old = [
         torch.as_tensor(inputs[name], dtype=torch.float32).reshape(-1, 1, 1)
         for name in ("old_means", "old_deviations")
@@ -66,7 +66,7 @@ def _measure_divergence(inputs: Inputs) -> np.ndarray:
     return np.array(divergences, dtype=np.float64)
 
 
-def _measure_moment_of_change(inputs: Inputs) -> np.ndarray:
+def _measure_rates_of_minibatches(inputs: Inputs) -> np.ndarray:
     start, minibatches = float(inputs["learning_rate"]), int(inputs["minibatches"])
     return measure_rates_after_divergences(
         [0.1] * 2, start, minibatches, **_make_adaptive_settings(inputs)
@@ -98,7 +98,7 @@ def _measure_trained_deviation(inputs: Inputs) -> np.ndarray:
     return (trained.exp() if logarithm else trained).detach().numpy()
 
 
-def _measure_negative_deviation(inputs: Inputs) -> np.ndarray:
+def _measure_failure_at_negative_deviation(inputs: Inputs) -> np.ndarray:
     def prepare_agent(agent: Any) -> None:
         torch.nn.init.constant_(compat.find_trained_deviation(agent)[0], float(inputs["parameter"]))
 
@@ -120,11 +120,11 @@ def _measure_negative_deviation(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "adaptive.default": _measure_default_schedule,
+    "adaptive.default": _measure_rates_with_default_schedule,
     "adaptive.bounds": _measure_bounds_of_rate,
-    "adaptive.divergence": _measure_divergence,
-    "adaptive.moment": _measure_moment_of_change,
+    "adaptive.divergence": _flag_targets_that_lower_rate,
+    "adaptive.moment": _measure_rates_of_minibatches,
     "adaptive.unchanged": _measure_rate_of_unchanged_policy,
     "deviation.parameter": _measure_trained_deviation,
-    "deviation.negative": _measure_negative_deviation,
+    "deviation.negative": _measure_failure_at_negative_deviation,
 }

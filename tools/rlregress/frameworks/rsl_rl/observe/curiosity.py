@@ -112,7 +112,7 @@ def _measure_predictor_inputs_and_reward(inputs: Inputs, factor: float) -> np.nd
     return np.array([*numbers[-2:], rewards[-1]])
 
 
-def _measure_effect_of_scale(inputs: Inputs) -> np.ndarray:
+def _measure_ratios_under_scaled_states(inputs: Inputs) -> np.ndarray:
     return _measure_predictor_inputs_and_reward(
         inputs, float(inputs["factor"])
     ) / _measure_predictor_inputs_and_reward(inputs, 1.0)
@@ -135,7 +135,7 @@ def _measure_gradient_clip(inputs: Inputs) -> np.ndarray:
     return np.minimum(norms, float(inputs["cap"]))
 
 
-def _measure_learning_rate(inputs: Inputs) -> np.ndarray:
+def _measure_policy_and_predictor_rates(inputs: Inputs) -> np.ndarray:
     rates: list[float] = []
 
     def note_learning_rates(agent: Any) -> None:
@@ -154,8 +154,8 @@ def _measure_learning_rate(inputs: Inputs) -> np.ndarray:
 PROBES: Mapping[str, Probe] = {
     "curiosity.reward": _measure_curiosity_reward,
     "curiosity.weight": _measure_reward_weight,
-    "curiosity.normalisation": _measure_effect_of_scale,
+    "curiosity.normalisation": _measure_ratios_under_scaled_states,
     "curiosity.loss": _measure_predictor_loss,
     "curiosity.gradient_clip": _measure_gradient_clip,
-    "curiosity.learning_rate": _measure_learning_rate,
+    "curiosity.learning_rate": _measure_policy_and_predictor_rates,
 }

@@ -18,7 +18,7 @@ from rlregress.probing.recorded_update import record_losses_and_steps
 from rlregress.probing.scripted import Scripted
 
 
-class _Distilled(NamedTuple):
+class _StudentRecord(NamedTuple):
     """The losses of a student's updates, and the first action that its environment received."""
 
     losses: list[float]
@@ -26,13 +26,13 @@ class _Distilled(NamedTuple):
 
 
 def _train_student(
-    error: float, steps: int, length: int, rollouts: int = 1, teacher: float = 0.0, **settings: Any
-) -> _Distilled:
+    error: float, steps: int, window: int, rollouts: int = 1, teacher: float = 0.0, **settings: Any
+) -> _StudentRecord:
     """Train a student whose actions are those of its teacher plus the constant ``error``.
 
     Args:
         steps: of a rollout.
-        length: steps of a window of the gradient.
+        window: steps between two steps of the optimiser.
     """
     # until 2.3 one runner trains PPO and distillation
     runner_class = getattr(runners, "DistillationRunner", runners.OnPolicyRunner)
@@ -40,7 +40,7 @@ def _train_student(
         "class_name": "Distillation",
         "learning_rate": FROZEN,
         "num_learning_epochs": 1,
-        "gradient_length": length,
+        "gradient_length": window,
         **settings,
     }
     compat.raise_if_configuration_unsupported(algorithm, SMALL)
@@ -63,15 +63,15 @@ def _train_student(
         compat.set_log_deviation_of_policy(agent, -12.0)
         with record_losses_and_steps({"student": agent.optimizer}) as recorded:
             compat.train_without_saving(runner, rollouts)
-    return _Distilled(recorded.losses["student"], environment.received[0].item())
+    return _StudentRecord(recorded.losses["student"], environment.received[0].item())
 
 
-def _measure_student_actions(inputs: Inputs) -> np.ndarray:
+def _measure_first_executed_action(inputs: Inputs) -> np.ndarray:
     student, teacher = float(inputs["student"]), float(inputs["teacher"])
     return np.array([_train_student(student - teacher, 2, 2, teacher=teacher).received])
 
 
-def _measure_loss_ratios(inputs: Inputs) -> np.ndarray:
+def _measure_loss_ratios_of_errors(inputs: Inputs) -> np.ndarray:
     losses = [_train_student(float(error), 1, 1).losses[0] for error in inputs["errors"]]
     return np.array(losses[1:]) / losses[0]
 
@@ -88,8 +88,8 @@ def _count_updates_of_two_rollouts(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "distillation.actions": _measure_student_actions,
-    "distillation.loss": _measure_loss_ratios,
+    "distillation.actions": _measure_first_executed_action,
+    "distillation.loss": _measure_loss_ratios_of_errors,
     "distillation.gradient": _measure_loss_over_window,
     "distillation.remainder": _count_updates_of_two_rollouts,
 }

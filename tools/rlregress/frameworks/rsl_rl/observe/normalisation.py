@@ -42,13 +42,13 @@ def _train_agent(observations: Any, privileged: Any = None) -> trainings.AgentTr
     )
 
 
-def _walk_through_scripts(scripts: Sequence[Script]) -> Walked:
+def _walk_scripts_by_training(scripts: Sequence[Script]) -> Walked:
     (script,) = scripts
     observations = np.append(script["observations"][0], script["next_observations"])
-    return Walked(np.array(_train_agent(observations).given), np.zeros((0, 1)))
+    return Walked(np.array(_train_agent(observations).policy_inputs), np.zeros((0, 1)))
 
 
-def _measure_default_feedback(inputs: Inputs) -> np.ndarray:
+def _list_default_observations_and_rewards(inputs: Inputs) -> np.ndarray:
     observations = np.append(0.0, inputs["observations"])
     rewards: list[np.ndarray] = []
     training = trainings.train_and_record(
@@ -58,7 +58,7 @@ def _measure_default_feedback(inputs: Inputs) -> np.ndarray:
         networks=Networks(hidden=[16]),
         change=lambda storage: rewards.append(storage.rewards[:-1, 0, 0].numpy().copy()),
     )
-    numbers = np.array(training.given)[1:, 0]
+    numbers = np.array(training.policy_inputs)[1:, 0]
     return np.concatenate([numbers[[3, -1]], rewards[0][[3, -1]]])
 
 
@@ -121,11 +121,11 @@ def _measure_mean_after_update_limit(inputs: Inputs) -> np.ndarray:
     return _make_normaliser(*batches, until=int(inputs["limit"])).mean.numpy()
 
 
-def _measure_normalised_critic_inputs(inputs: Inputs) -> np.ndarray:
+def _classify_critic_inputs(inputs: Inputs) -> np.ndarray:
     factor, offset = float(inputs["factor"]), float(inputs["offset"])
     training = _train_agent(inputs["observations"], lambda numbers: factor * numbers + offset)
     # the value network gets the observation after each step, too
-    scaled, own = training.given_to_critic[-2][0], training.given[-1][0]
+    scaled, own = training.critic_inputs[-2][0], training.policy_inputs[-1][0]
     observed = factor * inputs["observations"][-1] + offset
     return np.isclose(scaled, [own, observed], rtol=[1e-2, 2e-2], atol=0.0).astype(np.float64)
 
@@ -144,15 +144,15 @@ def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     "normalisation.observation": partial(
-        normalisation.measure_normalised_observations, _walk_through_scripts
+        normalisation.measure_normalised_observations, _walk_scripts_by_training
     ),
     "normalisation.observation.clip": partial(
-        normalisation.measure_last_observations, _walk_through_scripts
+        normalisation.measure_last_observations, _walk_scripts_by_training
     ),
     "normalisation.observation.large_offset": partial(
-        normalisation_traps.flag_failures_at_large_offset, _walk_through_scripts
+        normalisation_traps.flag_failures_at_large_offset, _walk_scripts_by_training
     ),
-    "normalisation.default": _measure_default_feedback,
+    "normalisation.default": _list_default_observations_and_rewards,
     "normalisation.evaluation": _measure_statistics_in_evaluation,
     "normalisation.saved": _measure_saved_statistics,
     "normalisation.fixed.epsilon": _measure_epsilon_with_fixed_statistics,
@@ -161,7 +161,7 @@ PROBES: Mapping[str, Probe] = {
         [_normalise_number(_make_normaliser([i["number"]]), 0.0)]
     ),
     "normaliser.until": _measure_mean_after_update_limit,
-    "normaliser.ppo.critic": _measure_normalised_critic_inputs,
+    "normaliser.ppo.critic": _classify_critic_inputs,
     "normaliser.ppo.ratio": _measure_ratio_after_normalisation,
 }
 ABSENT: Mapping[str, str] = {

@@ -110,7 +110,7 @@ def measure_rates_after_divergences(
     return np.array(training.rates) / rate
 
 
-def _measure_adaptive(inputs: Inputs) -> np.ndarray:
+def _measure_rates_with_adaptive_schedule(inputs: Inputs) -> np.ndarray:
     return measure_rates_after_divergences(
         inputs["divergences"],
         float(inputs["learning_rate"]),
@@ -137,5 +137,5 @@ PROBES: Mapping[str, Probe] = {
         count_processes_and_backward_passes_per_step, _train_with_settings
     ),
     "ppo.segments": _measure_segments,
-    "ppo.learning_rate.adaptive": _measure_adaptive,
+    "ppo.learning_rate.adaptive": _measure_rates_with_adaptive_schedule,
 }

@@ -19,7 +19,7 @@ from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import make_counting_environment
 
 
-def _configure_further_losses() -> dict[str, Any]:
+def _configure_curiosity_and_symmetry() -> dict[str, Any]:
     """Return new configurations of PPO's additional losses; PPO consumes them."""
     hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
     further = {
@@ -57,7 +57,7 @@ def _measure_ratios_of_reported_losses(inputs: Inputs) -> np.ndarray:
                 num_learning_epochs=epochs,
                 num_mini_batches=minibatches,
                 learning_rate=trainings.FROZEN,
-                **_configure_further_losses(),
+                **_configure_curiosity_and_symmetry(),
             )
         return training.reported[0]
 

@@ -94,7 +94,7 @@ def _measure_action_bounding(inputs: Inputs) -> np.ndarray:
     ).T.ravel()
 
 
-def _measure_action_out_of_bounds(inputs: Inputs) -> np.ndarray:
+def _measure_executed_action_beyond_bounds(inputs: Inputs) -> np.ndarray:
     return np.array(_list_executed_and_stored_action(inputs, float(inputs["mean"]))[:1])
 
 
@@ -199,7 +199,7 @@ PROBES: Mapping[str, Probe] = {
     "ppo.log_std": _measure_log_std,
     "ppo.action.bounding": _measure_action_bounding,
     "ppo.action.distribution": _measure_actions_at_fixed_means,
-    "policy.out_of_bounds": _measure_action_out_of_bounds,
+    "policy.out_of_bounds": _measure_executed_action_beyond_bounds,
     "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
     "gae.truncation": lambda inputs: _measure_advantages_and_targets(inputs)[0],
     "gae.value_target": lambda inputs: _measure_advantages_and_targets(inputs)[1],

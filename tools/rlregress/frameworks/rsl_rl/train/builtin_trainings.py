@@ -88,7 +88,7 @@ def _make_training(
             # it logs to where it saves, by TensorBoard, which not every version requires
             logs = folder if importlib.util.find_spec("tensorboard") else None
 
-            def make_and_train_runner(saved: str = "") -> Any:
+            def make_and_train_runner(saved_path: str = "") -> Any:
                 settings = copy.deepcopy(dict(algorithm))
                 runner = runner_class(
                     environment,
@@ -97,8 +97,8 @@ def _make_training(
                 )
                 # no differences of the checkout that this may run in
                 getattr(runner, "logger", runner).git_status_repos = []
-                if saved:
-                    runner.load(saved)
+                if saved_path:
+                    runner.load(saved_path)
                 elif arguments:
                     compat.find_acting_module(runner.alg).loaded_teacher = (
                         runner.alg.teacher_loaded

@@ -46,9 +46,9 @@ class Driver:
         """Fix the policies' outputs before tanh, now or once the script has made its networks."""
         self._policies = (online, target)
         if self._runs:
-            self._set_policies_once_made()
+            self._fix_requested_policy_outputs()
 
-    def _set_policies_once_made(self) -> None:
+    def _fix_requested_policy_outputs(self) -> None:
         if self._policies is not None:
             for name, number in zip(("actor", "target_actor"), self._policies, strict=False):
                 make_output_constant(self._find_variable(name), [number])
@@ -123,12 +123,12 @@ class Driver:
     ) -> None:
         settings = self._settings
 
-        def call_at_first_reset(steps: int) -> None:
+        def fix_policies_and_start(steps: int) -> None:
             self._runs = True
-            self._set_policies_once_made()
+            self._fix_requested_policy_outputs()
             on_start(steps)
 
-        envs.begin = call_at_first_reset
+        envs.begin = fix_policies_and_start
         noise = {} if settings.noise is None else {"exploration_noise": settings.noise}
         overrides = {
             "total_timesteps": settings.steps,

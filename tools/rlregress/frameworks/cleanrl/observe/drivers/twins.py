@@ -58,7 +58,7 @@ _SETTINGS = {
     "coefficient": "tau",
 }
 _OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
-#: a change of the script's names, once its networks are made
+#: (the script's variables) -> changes them, once its networks are made
 Prepare = Callable[[Any], Any]
 
 
@@ -116,7 +116,7 @@ class Driver:
     def _run_script(
         self,
         steps: int,
-        on_start: Prepare = lambda names: None,
+        on_start: Prepare = lambda variables: None,
         on_step: Callable[[str], None] = lambda part: None,
         **arguments: Any,
     ) -> Recorder:
@@ -132,7 +132,7 @@ class Driver:
         envs = ScriptedEnvs(s, **script)
 
         def prepare_first_step(_: int) -> None:
-            self._prepare_agent()
+            self._apply_settings_to_agent()
             on_start(self._get_variables_of_script())
 
         def make_environment() -> Any:
@@ -140,11 +140,11 @@ class Driver:
             journal.actions.append(environment.received)
             return environment
 
-        def find_stepped_parts(stepping: Any) -> dict[str, Any]:
-            names = self._get_variables_of_script()
+        def find_stepped_parts(optimizer: Any) -> dict[str, Any]:
+            variables = self._get_variables_of_script()
             for role in OPTIMIZERS:
-                if find_optimizer_by_role(names, role) is stepping:
-                    return {role: [p for group in stepping.param_groups for p in group["params"]]}
+                if find_optimizer_by_role(variables, role) is optimizer:
+                    return {role: [p for group in optimizer.param_groups for p in group["params"]]}
             candidates = [name for tried in OPTIMIZERS.values() for name in tried]
             raise self._script.make_anchor_lost_error("optimisers", *candidates)
 
@@ -164,7 +164,7 @@ class Driver:
             self._ended = run_script(self._script.path, settings, make_env=make_environment).globals
         return journal
 
-    def _prepare_agent(self) -> None:
+    def _apply_settings_to_agent(self) -> None:
         s = self._settings
         if s.log_prob is not None and self._is_sac:
             _make_policy_report_log_prob(self._find_policy(), s.log_prob)
@@ -199,7 +199,7 @@ class Driver:
             frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
             settings.update(dict.fromkeys(frozen, 0.0))
         journal = self._run_script(s.steps, learning_starts=starts, **settings)
-        last = _read_stored_row(
+        last = _read_stored_action_and_reward(
             self._find_variable("replay buffer", "rb"), len(journal.actions[0]) - 1
         )
         journal.stored_action, journal.stored_reward = (float(np.ravel(x)[0]) for x in last)
@@ -212,30 +212,30 @@ class Driver:
 
     # -- one update --------------------------------------------------------------------------
 
-    def _run_to_first_update(
-        self, prepare: Prepare, last_part: str, count: int = 1, **arguments: Any
+    def _run_until_optimizer_step(
+        self, prepare: Prepare, part: str, step_number: int = 1, **arguments: Any
     ) -> Recorder:
-        """Run the script to its first update, on transitions with equal observations and actions.
+        """Run until an optimizer step of ``part``, on equal observations and actions.
 
         Args:
-            last_part: the part whose optimizer step number ``count`` the run stops before.
+            step_number: the run stops before the part's step of this number.
         """
         size = self._settings.batch_size
         steps: list[str] = []
 
-        def equalise_sampled_rows(names: Any) -> None:
-            sample = names["rb"].sample
+        def replace_sample_and_prepare(variables: Any) -> None:
+            sample = variables["rb"].sample
 
-            def sample_equal(*arguments: Any) -> Any:
-                _set_equal_rows(names["rb"])
+            def equalise_rows_and_sample(*arguments: Any) -> Any:
+                _equalise_stored_rows(variables["rb"])
                 return sample(*arguments)
 
-            names["rb"].sample = sample_equal
-            prepare(names)
+            variables["rb"].sample = equalise_rows_and_sample
+            prepare(variables)
 
-        def stop_after(part: str) -> None:
-            steps.append(part)
-            if steps.count(last_part) == count:
+        def stop_at_step(stepped_part: str) -> None:
+            steps.append(stepped_part)
+            if steps.count(part) == step_number:
                 raise StopRun
 
         # One version updates from the step on at which the buffer holds more than a batch, the
@@ -243,14 +243,18 @@ class Driver:
         # step before the first of them must not update.
         starts = size - 1 + size % 2
         return self._run_script(
-            starts + 2, equalise_sampled_rows, stop_after, learning_starts=starts, **arguments
+            starts + 2,
+            replace_sample_and_prepare,
+            stop_at_step,
+            learning_starts=starts,
+            **arguments,
         )
 
-    def _compute_action(self, observation: float, *candidates: str) -> float:
+    def _compute_action(self, observation: float, *policy_names: str) -> float:
         # the policy that reports a log-probability does 0
         if self._is_sac:
             return 0.0
-        policy = self._find_variable("policy network", *candidates)
+        policy = self._find_variable("policy network", *policy_names)
         with torch.no_grad():
             return float(
                 _call_network_with_device_if_taken(policy, torch.full((1, 1), observation))
@@ -269,21 +273,21 @@ class Driver:
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         """Return the critic loss where each Q network, two or three, outputs its ``q_values``."""
 
-        def prepare_script(names: Any) -> None:
+        def prepare_script(variables: Any) -> None:
             self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), q_values)
             if len(q_values) > 2:
                 third = StubNet(
                     lambda observations, _: 0.0 * observations[:, :1] + float(q_values[2])
                 )
-                names.update(qf3=third, qf3_target=third)
+                variables.update(qf3=third, qf3_target=third)
 
-        return self._run_to_first_update(prepare_script, "critic").losses["critic"][0]
+        return self._run_until_optimizer_step(prepare_script, "critic").losses["critic"][0]
 
     def compute_actor_loss(self, q_values: Sequence[float]) -> float:
         def prepare_script(_: Any) -> None:
             self._pin_outputs(("qf1", "qf2"), (_NOW, self._compute_action(_NOW, "actor")), q_values)
 
-        return self._run_to_first_update(prepare_script, "actor").losses["actor"][0]
+        return self._run_until_optimizer_step(prepare_script, "actor").losses["actor"][0]
 
     def compute_target(self, q_values: Sequence[float]) -> float:
         def prepare_script(_: Any) -> None:
@@ -292,12 +296,14 @@ class Driver:
             )
 
         return watched_updates.run_and_find_target(
-            lambda: self._run_to_first_update(prepare_script, "critic")
+            lambda: self._run_until_optimizer_step(prepare_script, "critic")
         )
 
     def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
-        def prepare_script(names: Any) -> None:
-            zeros: list[tuple[Any, float]] = [(network, 0.0) for network in list_q_networks(names)]
+        def prepare_script(variables: Any) -> None:
+            zeros: list[tuple[Any, float]] = [
+                (network, 0.0) for network in list_q_networks(variables)
+            ]
             targets = [
                 (self._find_variable("target network", name), target_value) for name in _TARGETS
             ]
@@ -307,18 +313,18 @@ class Driver:
 
         journals: list[Recorder] = []
         target = watched_updates.run_and_find_target(
-            lambda: journals.append(self._run_to_first_update(prepare_script, "actor"))
+            lambda: journals.append(self._run_until_optimizer_step(prepare_script, "actor"))
         )
         return target, journals[0].losses["actor"][0]
 
     def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
         s = self._settings
 
-        def prepare_script(names: Any) -> None:
-            fill_parameters([names["log_alpha"]], float(np.log(s.temperature or 1.0)))
-            names["target_entropy"] = s.target_entropy
+        def prepare_script(variables: Any) -> None:
+            fill_parameters([variables["log_alpha"]], float(np.log(s.temperature or 1.0)))
+            variables["target_entropy"] = s.target_entropy
 
-        journal = self._run_to_first_update(prepare_script, "temperature")
+        journal = self._run_until_optimizer_step(prepare_script, "temperature")
         return journal.losses["temperature"][0], float(
             self._get_variables_of_script()["log_alpha"].grad
         )
@@ -328,7 +334,7 @@ class Driver:
     ) -> np.ndarray:
         pairs: list[tuple[Any, Any]] = []
 
-        def prepare_script(names: Any) -> None:
+        def prepare_script(variables: Any) -> None:
             names_of_pairs = [("qf1", "qf1_target"), ("qf2", "qf2_target")]
             names_of_pairs += [] if self._is_sac else [("actor", "target_actor")]
             for pair in names_of_pairs:
@@ -336,7 +342,7 @@ class Driver:
                 pairs.append((online, followed))
             fill_networks_and_targets(pairs, source, target)
 
-        self._run_to_first_update(prepare_script, "critic", count=2)
+        self._run_until_optimizer_step(prepare_script, "critic", step_number=2)
         return read_parameter_of_each_target(pairs)
 
     def compute_smoothed_actions(
@@ -359,17 +365,17 @@ class Driver:
             recorded.append(actions)
             raise StopRun
 
-        def prepare_script(names: Any) -> None:
+        def prepare_script(variables: Any) -> None:
             self._find_variable("target policy", "target_actor").forward = lambda *_: answer
             self._find_variable("target network", "qf1_target").forward = note_received_actions
 
             def sample(_: int) -> Any:
                 if draw_per_sample:
-                    names["action"] = np.zeros((samples, len(low)))
+                    variables["action"] = np.zeros((samples, len(low)))
                 torch.manual_seed(shift_seed(s.seed))
-                return _make_minibatch(samples, len(low), arrays=hasattr(names["rb"], "buffer"))
+                return _make_minibatch(samples, len(low), arrays=hasattr(variables["rb"], "buffer"))
 
-            names["rb"].sample = sample
+            variables["rb"].sample = sample
 
         self._run_script(2, prepare_script, learning_starts=0)
         (actions,) = recorded
@@ -401,8 +407,8 @@ class Driver:
             return float(_sample_action(policy, torch.zeros(1, 1))[1].detach())
 
     def describe_architecture(self) -> np.ndarray:
-        names = self._run_one_step_and_get_variables()
-        policy, critics = self._find_policy(), list_q_networks(names)
+        variables = self._run_one_step_and_get_variables()
+        policy, critics = self._find_policy(), list_q_networks(variables)
         hidden = [
             [layer.out_features for layer in list_linear_layers(network) if layer.out_features > 1]
             for network in (policy, critics[0])
@@ -419,16 +425,16 @@ class Driver:
         return layers.measure_initialisation(first.weight, first.bias)
 
     def read_log10_adam_epsilons(self) -> list[float]:
-        names = self._run_one_step_and_get_variables()
+        variables = self._run_one_step_and_get_variables()
         critics = [self._find_variable("Q network", name) for name in ("qf1", "qf2")]
         parameters = {
             "critic": [p for critic in critics for p in critic.parameters()],
             "actor": list(self._find_policy().parameters()),
         }
-        if "log_alpha" in names:
-            parameters["temperature"] = [names["log_alpha"]]
+        if "log_alpha" in variables:
+            parameters["temperature"] = [variables["log_alpha"]]
         return [
-            layers.read_log10_adam_epsilon(find_optimizer_by_role(names, role), own)
+            layers.read_log10_adam_epsilon(find_optimizer_by_role(variables, role), own)
             for role, own in parameters.items()
         ]
 
@@ -492,14 +498,14 @@ def _fix_normal_noise(number: float) -> Iterator[None]:
         yield
 
 
-def _read_stored_row(buffer: Any, step: int) -> tuple[Any, Any]:
+def _read_stored_action_and_reward(buffer: Any, step: int) -> tuple[Any, Any]:
     """Return action and reward of the row in which a buffer stores this step."""
     if hasattr(buffer, "buffer"):
         return buffer.buffer[step][1:3]
     return buffer.actions[step], buffer.rewards[step]
 
 
-def _set_equal_rows(buffer: Any) -> None:
+def _equalise_stored_rows(buffer: Any) -> None:
     """Overwrite all stored transitions with the same observations and action."""
     if hasattr(buffer, "actions"):
         buffer.observations[:], buffer.actions[:] = _NOW, _ACTION

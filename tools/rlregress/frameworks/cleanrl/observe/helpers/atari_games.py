@@ -98,7 +98,7 @@ def _convert_to_pictures(observation: Any) -> np.ndarray:
     return np.moveaxis(pictures, -1, 0) if pictures.shape[-1] in (1, 3) else pictures
 
 
-class _Played:
+class _PictureEnv:
     """An environment with the interface of gym 0.17 or of Gymnasium."""
 
     def __init__(self, environment: Any) -> None:
@@ -120,7 +120,7 @@ class _Played:
 
 def make_player(environment: Any, game: Any) -> Player:
     """Return a player of an environment; only the player's own ``reset`` resets it."""
-    played = _Played(environment)
+    played = _PictureEnv(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 

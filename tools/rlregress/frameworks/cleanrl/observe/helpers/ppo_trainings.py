@@ -27,7 +27,7 @@ from rlregress.probing.scripted import Scripted, make_counting_environment
 _SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
 
 
-def make_counting_environment_of_script(steps: int = 1000, **script: Any) -> Scripted:
+def make_restarting_counting_environment(steps: int = 1000, **script: Any) -> Scripted:
     """Return an environment that observes the number of steps since its reset, up to ``steps``."""
     return make_counting_environment(steps, **{"rewards": [1.0, -1.0], "restarts": True, **script})
 
@@ -119,7 +119,7 @@ def run_ppo_script(
     num_steps: int,
     num_minibatches: int,
     *,
-    make_env: Callable[[], Scripted] = make_counting_environment_of_script,
+    make_env: Callable[[], Scripted] = make_restarting_counting_environment,
     at_end: Callable[[ScriptRun, int], None] | None = None,
     **flags: Any,
 ) -> ScriptTraining:
@@ -163,7 +163,7 @@ def multiply_ratios(run: ScriptRun, ratios: Any) -> None:
     run["logprobs"][:, 0] -= logs
 
 
-def set_values_to_zero(run: ScriptRun) -> None:
+def zero_stored_and_predicted_values(run: ScriptRun) -> None:
     """Set the stored values of a rollout to 0, and the last layer of the value network, too."""
     run["values"].zero_()
     last = [m for m in run["agent"].critic.modules() if isinstance(m, torch.nn.Linear)][-1]

@@ -41,7 +41,7 @@ class ScriptUpdate:
     Args:
         source: the copy of the scripts.
         samples: number of samples in the rollout.
-        minibatch: samples of a minibatch; 0: all of the rollout.
+        minibatch_size: samples of a minibatch; 0: all of the rollout.
         flags: arguments of the script's command line; others have their defaults.
     """
 
@@ -49,13 +49,13 @@ class ScriptUpdate:
         self,
         source: Source,
         samples: int,
-        minibatch: int = 0,
+        minibatch_size: int = 0,
         observations: int = 1,
         dimensions: int = 1,
         **flags: Any,
     ) -> None:
         self.script = source.parse_script(SCRIPT)
-        sizes = {"batch_size": samples, "minibatch_size": minibatch or samples}
+        sizes = {"batch_size": samples, "minibatch_size": minibatch_size or samples}
         self.args = make_arguments_of_script(self.script, **{"update_epochs": 1, **sizes, **flags})
         bound = np.ones(dimensions)
         self.loop = self.script.find_statement_of_shape(
@@ -115,7 +115,7 @@ class ScriptUpdate:
             self.script.find_statement_binding(quantity, *names), {**self.names, **variables}
         )
 
-    def run_epochs_and_record_steps(self) -> tuple[list[float], list[float]]:
+    def record_losses_and_gradient_norms(self) -> tuple[list[float], list[float]]:
         """Run the loop over epochs; return (losses, gradient norms) of the optimizer steps."""
         own = ("mb_inds", "minibatch_ind")
         names = {name: value for name, value in self.names.items() if name not in own}

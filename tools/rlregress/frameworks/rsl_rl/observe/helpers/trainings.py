@@ -36,16 +36,16 @@ class AgentTraining(RecordedTraining):
     Attributes:
         runner: after the training.
         gradient_norms: of all gradients at each step of the optimiser.
-        given: what the first layer of the policy got at each step of the rollouts, [environments].
-        given_to_critic: what the first layer of the value network got at each of these steps.
+        policy_inputs: of its first layer at each step of the rollouts, [environments].
+        critic_inputs: of the value network's first layer at each of these steps.
         entropies: mean entropy of the policy at each step of the optimiser.
         reported: losses that each update returns.
     """
 
     runner: Any = None
     gradient_norms: list[float] = field(default_factory=list)
-    given: list[np.ndarray] = field(default_factory=list)
-    given_to_critic: list[np.ndarray] = field(default_factory=list)
+    policy_inputs: list[np.ndarray] = field(default_factory=list)
+    critic_inputs: list[np.ndarray] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
     reported: list[np.ndarray] = field(default_factory=list)
 
@@ -178,8 +178,8 @@ def _record_training(
         for network in (compat.find_layers_of_network(algorithm, "actor"), critic)
     ]
     handles = [
-        first[0].register_forward_pre_hook(make_input_collector(training.given)),
-        first[1].register_forward_pre_hook(make_input_collector(training.given_to_critic)),
+        first[0].register_forward_pre_hook(make_input_collector(training.policy_inputs)),
+        first[1].register_forward_pre_hook(make_input_collector(training.critic_inputs)),
         critic.register_forward_hook(record_values),
         algorithm.optimizer.register_step_pre_hook(note_optimizer_step),
     ]
