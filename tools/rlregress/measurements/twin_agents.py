@@ -169,7 +169,7 @@ class TwinDriver(Protocol):
     def measure_initialisation(self) -> np.ndarray:
         """Return ``probing.layers.measure_initialisation`` of a Q network's first layer."""
 
-    def read_log10_adam_epsilons(self) -> Sequence[float]:
+    def read_log10_adam_eps(self) -> Sequence[float]:
         """Return the logarithm to base 10 of Adam's epsilon, for critic, actor and temperature."""
 
 

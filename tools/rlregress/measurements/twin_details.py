@@ -205,5 +205,5 @@ def measure_clipped_gradient_norms(make_driver: MakeTwinDriver, inputs: Inputs) 
 def measure_adam_epsilon(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the logarithm to base 10 of the epsilon of each optimiser."""
     return np.array(
-        make_driver(Settings(epsilon=float(inputs["documented"]))).read_log10_adam_epsilons()
+        make_driver(Settings(epsilon=float(inputs["documented"]))).read_log10_adam_eps()
     )

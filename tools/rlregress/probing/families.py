@@ -89,7 +89,7 @@ def format_error(error: BaseException) -> str:
 
 
 def is_error_of_existing_module(error: BaseException, name: str) -> bool:
-    """Return whether a module of the framework exists but fails when it is imported.
+    """Return whether an error comes from a module that exists but fails when it is imported.
 
     Otherwise the version lacks a name that was imported.
     """

@@ -38,9 +38,7 @@ class FileKind:
     stored: bool = False
 
 
-def mark_kinds_as_stored(
-    kinds: Iterable[FileKind], stored_names: Sequence[str]
-) -> tuple[FileKind, ...]:
+def mark_stored(kinds: Iterable[FileKind], stored_names: Sequence[str]) -> tuple[FileKind, ...]:
     """Return kinds of files, those with one of ``stored_names`` marked as ``stored``."""
     return tuple(replace(kind, stored=kind.name in stored_names) for kind in kinds)
 

@@ -137,7 +137,7 @@ def measure_ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
     return [*gains, max(float(bias.abs().max()) for bias in biases)]
 
 
-def read_log10_adam_epsilon(
+def read_log10_adam_eps(
     optimizer: torch.optim.Optimizer, parameters: Iterable[torch.Tensor]
 ) -> float:
     """Return the logarithm to base 10 of Adam's epsilon; 0.0 unless it holds just these parameters.

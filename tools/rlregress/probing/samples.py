@@ -63,7 +63,7 @@ def _select_targets_of_first_network(targets: np.ndarray, rows: int) -> np.ndarr
 def note_compared_targets(
     minibatches: list[Minibatch],
     losses: Sequence[tuple[Any, str]] = _LOSSES,
-    select_targets: Callable[[np.ndarray, int], np.ndarray] = _select_targets_of_first_network,
+    select: Callable[[np.ndarray, int], np.ndarray] = _select_targets_of_first_network,
 ) -> Iterator[None]:
     """Record the targets of the newest minibatch: the loss argument that has no gradient.
 
@@ -72,16 +72,14 @@ def note_compared_targets(
     Args:
         minibatches: the minibatches so far.
         losses: the loss functions that are patched, each by its module and its name there.
-        select_targets: (targets of a loss, number of rows) -> one target for each row, [rows].
+        select: (targets of a loss, number of rows) -> one target for each row, [rows].
     """
 
     def wrap_loss(loss: Callable[..., Any]) -> Callable[..., Any]:
         def note_and_compare(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
             constant = [tensor for tensor in (first, second) if not tensor.requires_grad]
             if minibatches and minibatches[-1].targets is None and len(constant) == 1:
-                targets = select_targets(
-                    copy_to_array(constant[0]), len(minibatches[-1].observations)
-                )
+                targets = select(copy_to_array(constant[0]), len(minibatches[-1].observations))
                 minibatches[-1] = replace(minibatches[-1], targets=targets)
             return loss(first, second, *arguments, **options)
 

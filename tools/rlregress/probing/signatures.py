@@ -79,9 +79,7 @@ def _add_defaults(name: str, defaults: dict[str, str], table: dict[str, dict[str
 
 
 def _read_defaults_of_constructor(kind: type) -> dict[str, str]:
-    defaults = (
-        read_defaults_of_function(kind.__init__) if _is_constructor_of_same_package(kind) else {}
-    )  # type: ignore[misc]
+    defaults = read_defaults_of_function(kind.__init__) if _has_own_constructor(kind) else {}  # type: ignore[misc]
     if dataclasses.is_dataclass(kind):
         for field in dataclasses.fields(kind):
             if field.default_factory is not dataclasses.MISSING:
@@ -89,7 +87,7 @@ def _read_defaults_of_constructor(kind: type) -> dict[str, str]:
     return defaults
 
 
-def _is_constructor_of_same_package(kind: type) -> bool:
+def _has_own_constructor(kind: type) -> bool:
     """Return whether the constructor is defined in the package of the class."""
     first = next((base for base in kind.__mro__ if "__init__" in vars(base)), object)
     return first.__module__.partition(".")[0] == kind.__module__.partition(".")[0]

@@ -310,11 +310,8 @@ def test_copies_made_before_the_first_reset_are_seeded_each(recorder):
 def test_a_class_of_the_script_is_pickled_with_its_methods(recorder):
     """Methods of a recorded class take no recorder along when the class itself is pickled."""
     cloudpickle = pytest.importorskip("cloudpickle")
-    kind = type(
-        "Own",
-        (MixedEndsEnv,),
-        {"__module__": "__main__", "step": lambda s, a: MixedEndsEnv.step(s, a)},
-    )
+    step = lambda s, a: MixedEndsEnv.step(s, a)  # noqa: E731
+    kind = type("Own", (MixedEndsEnv,), {"__module__": "__main__", "step": step})
     environment = recorder.wrap_environment(kind())
     environment.reset(seed=1)
     copied = pickle.loads(cloudpickle.dumps(environment))

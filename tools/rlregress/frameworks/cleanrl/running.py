@@ -33,7 +33,7 @@ from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read_scrip
 from rlregress.probing.framework_errors import call_original
 from rlregress.probing.isolation import shift_seed
 
-#: what ``make_env`` is asked for by; no environment is registered under it.
+#: id by which scripts request the environment of ``make_env``; it is not registered.
 GIVEN = "Given-v0"
 
 _OLD = re.compile(r"^import gym\s*$", re.MULTILINE)

@@ -93,7 +93,7 @@ class Source:
         return digests
 
     def copy_as_links_into(self, folder: Path) -> Path:
-        """Copy this source into ``folder``, files as links; return the folder."""
+        """Make a tree of links to the files of this source in ``folder``; return the folder."""
         packages = [self.root / name for name in (_PACKAGE, _UTILITIES)]
         packages += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]
         for source in packages:

@@ -107,7 +107,7 @@ def run_slice_up_to_anchor(
     for name in used:
         if name not in reads:
             raise place.script.make_anchor_lost_error(place.quantity, name)
-    return _run_prepared_slice(place, variables, runs_place=True)
+    return _run_slice(place, variables, runs_place=True)
 
 
 def run_slice_before_anchor(place: Anchor, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,13 +117,11 @@ def run_slice_before_anchor(place: Anchor, variables: Mapping[str, Any]) -> dict
     ``bound = run_slice_before_anchor(place, variables)``, then
     ``run_slice_up_to_anchor(place, {**bound, "global_step": 1})`` and so on.
     """
-    sliced = _run_prepared_slice(place, variables, runs_place=False)
+    sliced = _run_slice(place, variables, runs_place=False)
     return {name: sliced[name] for name in sliced if not name.startswith("__")}
 
 
-def _run_prepared_slice(
-    place: Anchor, variables: Mapping[str, Any], runs_place: bool
-) -> SliceResult:
+def _run_slice(place: Anchor, variables: Mapping[str, Any], runs_place: bool) -> SliceResult:
     script, is_known = place.script, place.script.known
     prepared = _prepare_slice(place, frozenset(variables), runs_place)
     if prepared.missing:

@@ -91,17 +91,15 @@ def _parse_defaults_of_script(script: Script) -> dict[str, Any]:
         if isinstance(node, ast.ClassDef) and node.name == "Args":
             for field in node.body:
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                    _add_evaluated_default(by_name, field.target.id, field.value)
+                    _add_default(by_name, field.target.id, field.value)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
             flag = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
             values = {keyword.arg: keyword.value for keyword in node.keywords}
-            _add_evaluated_default(
-                by_name, str(flag).lstrip("-").replace("-", "_"), values.get("default")
-            )
+            _add_default(by_name, str(flag).lstrip("-").replace("-", "_"), values.get("default"))
     return by_name
 
 
-def _add_evaluated_default(defaults: dict[str, Any], name: str, expression: Any) -> None:
+def _add_default(defaults: dict[str, Any], name: str, expression: Any) -> None:
     try:
         code = compile(ast.Expression(expression), "<default>", "eval")
         defaults[name] = eval(code, {"__builtins__": {}, "int": int, "float": float})  # noqa: S307

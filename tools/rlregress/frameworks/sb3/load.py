@@ -26,7 +26,7 @@ from rlregress.frameworks.sb3.library import (
     silence_agent,
 )
 from rlregress.probing.capabilities import raise_if_argument_unknown
-from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_kinds_as_stored
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
 from rlregress.probing.interface import Unsupported
 
 #: environment steps of the training, and of what goes on after it.
@@ -434,7 +434,7 @@ def make_trainings_with_files(
         recipe.name: (
             TrainingWithFiles(
                 partial(_train_agent, recipe),
-                mark_kinds_as_stored(_list_kinds_of_files(recipe), stored_kinds),
+                mark_stored(_list_kinds_of_files(recipe), stored_kinds),
             ),
         )
         for recipe in recipes

@@ -38,7 +38,7 @@ from rlregress.frameworks.torchrl.network_factories import (
 from rlregress.frameworks.torchrl.train import training
 from rlregress.frameworks.torchrl.train.recorded_training import sum_losses
 from rlregress.frameworks.torchrl.train.trace_environments import VECNORM
-from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_kinds_as_stored
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
 from rlregress.probing.interface import TrainingRequest
 
 _OBJECTIVES = "torchrl.objectives"
@@ -469,15 +469,15 @@ _STORED_KINDS = (
 def _make_trainings_with_files(algorithm: str) -> Iterator[TrainingWithFiles]:
     yield TrainingWithFiles(
         partial(_train_learner, algorithm),
-        mark_kinds_as_stored(_list_kinds_of_files(algorithm), _STORED_KINDS),
+        mark_stored(_list_kinds_of_files(algorithm), _STORED_KINDS),
     )
     if algorithm in ("ppo", "sac", "td3"):
-        trainer = mark_kinds_as_stored([_make_kind_of_trainer_file(algorithm)], _STORED_KINDS)
+        trainer = mark_stored([_make_kind_of_trainer_file(algorithm)], _STORED_KINDS)
         yield TrainingWithFiles(partial(_train_and_save_midway, algorithm), trainer)
     if algorithm == "ppo":
         yield TrainingWithFiles(
             _train_normalised_environment,
-            mark_kinds_as_stored([_make_kind_of_statistics_file()], _STORED_KINDS),
+            mark_stored([_make_kind_of_statistics_file()], _STORED_KINDS),
         )
 
 

@@ -17,7 +17,7 @@ from rlregress.measurements.ddpg import MEASUREMENTS as OF_DDPG
 from rlregress.probing import families
 from rlregress.probing.interface import Inputs, Probe
 
-#: why none of DDPG can be asked of a script that was written for gym
+#: why a script that was written for gym cannot be probed for details of DDPG
 _ENDS_FOR_GYM = (
     "the script of 0.4.8 ends in an error, as it makes its policy without the environment that "
     "this needs"

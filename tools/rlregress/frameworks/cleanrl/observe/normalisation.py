@@ -29,7 +29,7 @@ SourceProbe = Callable[[Source, Inputs], Any]
 _EVALUATOR = "cleanrl_utils/evals/ppo_eval.py"
 
 
-def _measure_discount_of_returns(source: Source, inputs: Inputs) -> np.ndarray:
+def _normalise_rewards_with_discount(source: Source, inputs: Inputs) -> np.ndarray:
     return normalisation.measure_normalised_rewards(
         partial(walk_through_normalised, source, gamma=inputs["discount"]), inputs
     )
@@ -107,7 +107,7 @@ def _normalise_observations(source: Source, observations: Any) -> np.ndarray:
     ).observations[:, 0]
 
 
-def _measure_statistics_in_evaluation(source: Source, inputs: Inputs) -> np.ndarray:
+def _normalise_observations_in_evaluation(source: Source, inputs: Inputs) -> np.ndarray:
     if source.has_file(_EVALUATOR):
         return _list_observations_of_evaluator(source, inputs)
     # there is no evaluation: returns of the training's own environments are reported
@@ -115,7 +115,7 @@ def _measure_statistics_in_evaluation(source: Source, inputs: Inputs) -> np.ndar
     return _normalise_observations(source, stream)[-len(inputs["evaluation"]) :]
 
 
-def _measure_saved_statistics(source: Source, inputs: Inputs) -> np.ndarray:
+def _normalise_observations_after_loading(source: Source, inputs: Inputs) -> np.ndarray:
     if source.has_file(_EVALUATOR):
         return _list_observations_of_evaluator(source, inputs)
     # nothing is saved, so a user continues with a new run
@@ -128,13 +128,13 @@ PROBES: Mapping[str, SourceProbe] = {
         id: make_probe_maker(walk_through_normalised)(measure)
         for id, measure in _MEASUREMENTS.items()
     },
-    "normalisation.reward.discount": _measure_discount_of_returns,
+    "normalisation.reward.discount": _normalise_rewards_with_discount,
     "normalisation.episode_return": _measure_episode_return,
     "normalisation.default.off_policy": make_probe_maker(
         partial(walk_through_normalised, script="sac_continuous_action")
     )(normalisation.measure_default_off_policy_normalisation),
-    "normalisation.evaluation": _measure_statistics_in_evaluation,
-    "normalisation.saved": _measure_saved_statistics,
+    "normalisation.evaluation": _normalise_observations_in_evaluation,
+    "normalisation.saved": _normalise_observations_after_loading,
 }
 
 ABSENT: Mapping[str, str] = {

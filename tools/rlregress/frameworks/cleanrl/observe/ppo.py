@@ -22,7 +22,7 @@ from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
     measure_ppo_initialisation,
-    read_log10_adam_epsilon,
+    read_log10_adam_eps,
 )
 
 
@@ -63,7 +63,7 @@ def _list_policy_losses(
     return update.record_losses_and_gradient_norms()[0]
 
 
-def measure_normalisation(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_loss_with_normalised_advantages(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the mean policy loss of minibatches, with the script's default normalisation."""
     return np.array([np.mean(_list_policy_losses(source, inputs, int(inputs["minibatch_size"])))])
 
@@ -114,13 +114,13 @@ def measure_clipped_gradient_norm(source: Source, inputs: Inputs) -> np.ndarray:
 def measure_adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     """Return log10 of the epsilon of the script's optimiser."""
     names = ScriptUpdate(source, 2).names
-    return np.array([read_log10_adam_epsilon(names["optimizer"], names["agent"].parameters())])
+    return np.array([read_log10_adam_eps(names["optimizer"], names["agent"].parameters())])
 
 
 _measured = make_probe_maker(_run_update)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     **{id: _measured(measure) for id, measure in ppo.MEASUREMENTS.items()},
-    "ppo.advantage_normalisation": measure_normalisation,
+    "ppo.advantage_normalisation": measure_loss_with_normalised_advantages,
     "ppo.advantage_normalisation.epsilon": measure_normalisation_epsilon,
     "ppo.gradient_clip": measure_clipped_gradient_norm,
     "ppo.initialisation": measure_initialisation,

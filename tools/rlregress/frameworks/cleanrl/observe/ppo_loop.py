@@ -65,7 +65,7 @@ def _train_with_settings(source: Source, settings: loop.Settings) -> ScriptTrain
     )
 
 
-def measure_stored_segments(source: Source, inputs: Inputs) -> np.ndarray:
+def list_stored_observations_of_rollouts(source: Source, inputs: Inputs) -> np.ndarray:
     """Return stored observations of three rollouts, then 1 if the terminal one is stored."""
     limit = int(inputs["time_limit"])
     names = ("obs", "actions", "logprobs", "rewards", "dones", "values")
@@ -92,7 +92,7 @@ _measured = make_probe_maker(_train_with_settings)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     **{id: _measured(measure) for id, measure in loop.MEASUREMENTS.items()},
     "ppo.parallel_gradient": _measured(count_processes_and_backward_passes_per_step),
-    "ppo.segments": measure_stored_segments,
+    "ppo.segments": list_stored_observations_of_rollouts,
 }
 
 #: detail id -> what CleanRL does not have.

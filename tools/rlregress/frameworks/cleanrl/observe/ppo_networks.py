@@ -48,7 +48,7 @@ def measure_actions_at_fixed_means(source: Source, inputs: Inputs) -> np.ndarray
     return np.array([environment.received[-1].item() for environment, _ in rollouts])
 
 
-def measure_kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_kl_estimate(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the script's estimate of the KL divergence, which stops its updates if too large."""
     update = ScriptUpdate(source, len(inputs["ratios"]))
     update.set_ratios(inputs["ratios"])
@@ -74,5 +74,5 @@ PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.log_std": measure_log_std,
     "ppo.action.distribution": measure_actions_at_fixed_means,
     "ppo.advantage_normalisation.single": measure_finiteness_and_loss_of_single_sample,
-    "ppo.kl_estimator": measure_kl_estimator,
+    "ppo.kl_estimator": measure_kl_estimate,
 }

@@ -182,7 +182,7 @@ def _measure_share_of_rewardless_rows(source: Source, inputs: Inputs) -> np.ndar
     return np.array([0.0, float(np.mean(small_runs.read_stored_rewards(script_run["rb"]) == 0.0))])
 
 
-def _measure_approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_ratios_of_logged_kl(source: Source, inputs: Inputs) -> np.ndarray:
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     steps, rows = epochs * minibatches, minibatches * _ROWS
     log_prob = torch.distributions.Normal.log_prob
@@ -244,7 +244,7 @@ PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "networks.critic_count": _measure_critic_count,
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_share_of_rewardless_rows,
-    "logging.approx_kl": _measure_approx_kl,
+    "logging.approx_kl": _measure_ratios_of_logged_kl,
     "logging.before_policy_update": _measure_whether_early_logging_fails,
 }
 _ONE_ESTIMATOR = "the script estimates advantages in one place, without switches"

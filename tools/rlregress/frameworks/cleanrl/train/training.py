@@ -87,7 +87,7 @@ def make_arguments_of_hyperparameters(
             # the script always clips: by infinity it multiplies gradients by one
             settings["max_gradient_norm"] = math.inf
     if algorithm == "sac":
-        _add_reason_if_temperature_rate_differs(reasons, settings)
+        _add_temperature_rate_reason(reasons, settings)
     if algorithm in ("td3", "ddpg") and "exploration_noise" in settings:
         settings["exploration_noise"] = settings["exploration_noise"] or 0.0
     flags = read.map_hyperparameters_to_own_names(source)[algorithm, "script"]
@@ -121,9 +121,7 @@ def _convert_value_clipping(reasons: list[str], settings: dict[str, Any]) -> dic
     return {"clip_vloss": clip is not None}
 
 
-def _add_reason_if_temperature_rate_differs(
-    reasons: list[str], settings: Mapping[str, Any]
-) -> None:
+def _add_temperature_rate_reason(reasons: list[str], settings: Mapping[str, Any]) -> None:
     critics, temperature = settings["critic_learning_rate"], settings["temperature_learning_rate"]
     if temperature != critics:
         reasons.append(

@@ -52,7 +52,7 @@ def _average_quantiles(targets: np.ndarray, rows: int) -> np.ndarray:
 _noted = partial(
     note_compared_targets,
     losses=[(module, "quantile_huber_loss") for module in (qrdqn, tqc)],
-    select_targets=_average_quantiles,
+    select=_average_quantiles,
 )
 train = partial(training.train, library=LIBRARY)
 collect_transitions = partial(collection.collect_transitions, library=LIBRARY)

@@ -75,13 +75,13 @@ def _list_policy_inputs_in_play(runner: Any, observations: Any) -> np.ndarray:
     return np.array(recorded)
 
 
-def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
+def _normalise_observations_in_evaluation(inputs: Inputs) -> np.ndarray:
     return _list_policy_inputs_in_play(
         _train_agent(inputs["training"]).runner, np.float32(inputs["evaluation"])
     )
 
 
-def _measure_saved_statistics(inputs: Inputs) -> np.ndarray:
+def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
     trained = _train_agent(inputs["training"]).runner
     loaded = trainings.make_runner(Scripted(), 1, _NORMALISED)
     with tempfile.TemporaryDirectory() as folder, compat.silence_runner_output():
@@ -153,8 +153,8 @@ PROBES: Mapping[str, Probe] = {
         normalisation_traps.flag_failures_at_large_offset, _walk_scripts_by_training
     ),
     "normalisation.default": _list_default_observations_and_rewards,
-    "normalisation.evaluation": _measure_statistics_in_evaluation,
-    "normalisation.saved": _measure_saved_statistics,
+    "normalisation.evaluation": _normalise_observations_in_evaluation,
+    "normalisation.saved": _normalise_observations_after_loading,
     "normalisation.fixed.epsilon": _measure_epsilon_with_fixed_statistics,
     "normaliser.statistics": _measure_number_after_each_batch,
     "normaliser.one_row": lambda i: np.isfinite(

@@ -13,7 +13,7 @@ from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_output_constant, read_log10_adam_epsilon
+from rlregress.probing.layers import make_output_constant, read_log10_adam_eps
 from rlregress.probing.scripted import Scripted
 
 
@@ -81,7 +81,7 @@ def _list_policy_losses_for_rewards(
     return np.array(training.losses)
 
 
-def _measure_normalisation(inputs: Inputs) -> np.ndarray:
+def _measure_loss_with_normalised_advantages(inputs: Inputs) -> np.ndarray:
     minibatches = len(inputs["advantages"]) // int(inputs["minibatch_size"])
     return np.array([np.mean(_list_policy_losses_for_rewards(inputs, minibatches))])
 
@@ -102,12 +102,12 @@ def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
         for model in (compat.find_acting_module(agent), getattr(agent, "critic", None))
     }
     parameters = [p for model in models.values() if model is not None for p in model.parameters()]
-    return np.array([read_log10_adam_epsilon(agent.optimizer, parameters)])
+    return np.array([read_log10_adam_eps(agent.optimizer, parameters)])
 
 
 PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, _run_update) for id, measure in ppo.MEASUREMENTS.items()},
-    "ppo.advantage_normalisation": _measure_normalisation,
+    "ppo.advantage_normalisation": _measure_loss_with_normalised_advantages,
     "ppo.advantage_normalisation.epsilon": partial(_list_policy_losses_for_rewards, minibatches=1),
     "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
     "ppo.adam.epsilon": _measure_adam_epsilon,

@@ -57,7 +57,7 @@ def _train_with_settings(settings: loop.Settings) -> trainings.AgentTraining:
     )
 
 
-def _measure_segments(inputs: Inputs) -> np.ndarray:
+def _list_stored_observations_of_rollouts(inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal = []
 
@@ -136,6 +136,6 @@ PROBES: Mapping[str, Probe] = {
     "ppo.parallel_gradient": partial(
         count_processes_and_backward_passes_per_step, _train_with_settings
     ),
-    "ppo.segments": _measure_segments,
+    "ppo.segments": _list_stored_observations_of_rollouts,
     "ppo.learning_rate.adaptive": _measure_rates_with_adaptive_schedule,
 }

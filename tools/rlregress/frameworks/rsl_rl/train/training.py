@@ -176,9 +176,7 @@ def make_policy_function(runner: Any) -> Policy:
     return choose_actions
 
 
-def _serve_checkpoints_and_record_entropy(
-    runner: Any, request: TrainingRequest
-) -> dict[str, list[float]]:
+def _serve_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
     """Call ``on_checkpoint`` between updates; return diagnostics, which each update extends."""
     algorithm, update = runner.alg, runner.alg.update
     rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
@@ -203,7 +201,7 @@ def _serve_checkpoints_and_record_entropy(
 def train(request: TrainingRequest) -> Trained:
     """Train with ``train_for_steps`` in one environment."""
     runner = make_runner_of_request(request)
-    diagnostics = _serve_checkpoints_and_record_entropy(runner, request)
+    diagnostics = _serve_checkpoints(runner, request)
     return make_trained_agent(runner, train_for_steps(runner, request.total_steps), diagnostics)
 
 

@@ -30,7 +30,7 @@ from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.scripted import Scripted
 
 
-def _measure_discount_of_returns(inputs: Inputs) -> np.ndarray:
+def _normalise_rewards_with_discount(inputs: Inputs) -> np.ndarray:
     environment = make_normalised_environments({"rewards": inputs["rewards"]})
     agent = probe_agents.make_agent(PPO, environment, gamma=inputs["discount"])
     return walk_through_environment(agent.get_env(), len(inputs["rewards"])).rewards[1:, 0]
@@ -94,12 +94,12 @@ def _list_observations_in_evaluation(inputs: Inputs, **options: Any) -> np.ndarr
     return np.array(recorded)
 
 
-def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
+def _normalise_observations_in_evaluation(inputs: Inputs) -> np.ndarray:
     # as the documentation says: no training, rewards as they are
     return _list_observations_in_evaluation(inputs, training=False, norm_reward=False)
 
 
-def _measure_saved_statistics(inputs: Inputs) -> np.ndarray:
+def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
     file = io.BytesIO()
     _make_agent_with_fed_normaliser(inputs).save(file)
     file.seek(0)
@@ -117,7 +117,7 @@ PROBES: Mapping[str, Probe] = {
         id: partial(measure, walk_through_normalised)
         for id, measure in normalisation.MEASUREMENTS.items()
     },
-    "normalisation.reward.discount": _measure_discount_of_returns,
+    "normalisation.reward.discount": _normalise_rewards_with_discount,
     "normalisation.episode_return": _measure_episode_return,
     "normalisation.default": partial(
         normalisation.measure_default_normalisation,
@@ -127,7 +127,7 @@ PROBES: Mapping[str, Probe] = {
         normalisation.measure_default_off_policy_normalisation,
         partial(_walk_through_environment_of_agent, SAC, buffer_size=10),
     ),
-    "normalisation.evaluation": _measure_statistics_in_evaluation,
+    "normalisation.evaluation": _normalise_observations_in_evaluation,
     "normalisation.evaluation.same_wrapper": _list_observations_in_evaluation,
-    "normalisation.saved": _measure_saved_statistics,
+    "normalisation.saved": _normalise_observations_after_loading,
 }

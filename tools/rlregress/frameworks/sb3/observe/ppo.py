@@ -17,7 +17,7 @@ from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import read_log10_adam_epsilon
+from rlregress.probing.layers import read_log10_adam_eps
 from rlregress.probing.recorded_update import record_losses_and_steps
 
 
@@ -59,7 +59,7 @@ def _run_update(algorithm: ProbedPPO, settings: ppo.Settings) -> ppo.Effects:
     )
 
 
-def _measure_normalisation(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+def _measure_loss_with_normalised_advantages(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make_one_rollout_agent(
         algorithm,
         len(inputs["advantages"]),
@@ -91,7 +91,7 @@ def _measure_normalisation_epsilon(algorithm: ProbedPPO, inputs: Inputs) -> np.n
 
 def _measure_adam_epsilon(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     policy = ppo_updates.make_one_rollout_agent(algorithm, 8).policy
-    return np.array([read_log10_adam_epsilon(policy.optimizer, policy.parameters())])
+    return np.array([read_log10_adam_eps(policy.optimizer, policy.parameters())])
 
 
 PROBES: Mapping[str, Probe] = {
@@ -99,7 +99,7 @@ PROBES: Mapping[str, Probe] = {
         id: partial(make_algorithm_probe(measure, _run_update), PROBED_PPO)
         for id, measure in ppo.MEASUREMENTS.items()
     },
-    "ppo.advantage_normalisation": partial(_measure_normalisation, PROBED_PPO),
+    "ppo.advantage_normalisation": partial(_measure_loss_with_normalised_advantages, PROBED_PPO),
     "ppo.advantage_normalisation.epsilon": partial(_measure_normalisation_epsilon, PROBED_PPO),
     "ppo.adam.epsilon": partial(_measure_adam_epsilon, PROBED_PPO),
 }

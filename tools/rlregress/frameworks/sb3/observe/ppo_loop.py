@@ -110,7 +110,7 @@ def _measure_adam_epsilon_with_optimizer_kwargs(algorithm: ProbedPPO, inputs: In
     return np.log10([agent.policy.optimizer.param_groups[0]["eps"]])
 
 
-def _measure_kl_estimator(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+def _measure_kl_estimate(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     count = len(inputs["ratios"])
     training = ppo_trainings.train_and_record(
         algorithm,
@@ -124,7 +124,7 @@ def _measure_kl_estimator(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _measure_stored_segments(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+def _list_stored_observations_of_rollouts(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal: list[bool] = []
 
@@ -153,10 +153,10 @@ PROBES: Mapping[str, Probe] = {
     },
     "ppo.entropy.schedule": partial(_measure_entropy_coefficients, PROBED_PPO),
     "ppo.adam.epsilon.custom": partial(_measure_adam_epsilon_with_optimizer_kwargs, PROBED_PPO),
-    "ppo.kl_estimator": partial(_measure_kl_estimator, PROBED_PPO),
+    "ppo.kl_estimator": partial(_measure_kl_estimate, PROBED_PPO),
     "ppo.parallel_gradient": partial(
         make_algorithm_probe(count_processes_and_backward_passes_per_step, _train_with_settings),
         PROBED_PPO,
     ),
-    "ppo.segments": partial(_measure_stored_segments, PROBED_PPO),
+    "ppo.segments": partial(_list_stored_observations_of_rollouts, PROBED_PPO),
 }

@@ -179,7 +179,7 @@ def _make_agent_with_full_rollout(inputs: Inputs) -> Any:
     return agent
 
 
-def _measure_approx_kl(inputs: Inputs) -> np.ndarray:
+def _measure_ratios_of_logged_kl(inputs: Inputs) -> np.ndarray:
     agent = _make_agent_with_full_rollout(inputs)
     evaluate = agent.policy.evaluate_actions
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
@@ -261,7 +261,7 @@ PROBES: Mapping[str, Probe] = {
     "dqn.exploration.draw": partial(measure_share_of_mixed_exploration, DQN),
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_share_of_reset_steps,
-    "logging.approx_kl": _measure_approx_kl,
+    "logging.approx_kl": _measure_ratios_of_logged_kl,
     "logging.losses": partial(_measure_reported_losses_by_minibatch_count, PROBED_PPO),
     "logging.update_count": _measure_update_count,
     "logging.before_policy_update": _flag_failure_before_policy_update,

@@ -22,7 +22,7 @@ from rlregress.probing.layers import (
     list_linear_layers,
     make_output_constant,
     measure_ppo_initialisation,
-    read_log10_adam_epsilon,
+    read_log10_adam_eps,
 )
 from rlregress.probing.scripted import Scripted
 
@@ -78,7 +78,7 @@ def _measure_loss_of_estimated_advantages(inputs: Inputs, minibatches: int) -> n
     return np.array([np.mean(training.losses)])
 
 
-def _measure_normalisation(inputs: Inputs) -> np.ndarray:
+def _measure_loss_with_normalised_advantages(inputs: Inputs) -> np.ndarray:
     return _measure_loss_of_estimated_advantages(
         inputs, len(inputs["advantages"]) // int(inputs["minibatch_size"])
     )
@@ -98,7 +98,7 @@ def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
     parameters = [
         parameter for model in training.models.values() for parameter in model.parameters()
     ]
-    return np.array([read_log10_adam_epsilon(training.optimizers["policy"], parameters)])
+    return np.array([read_log10_adam_eps(training.optimizers["policy"], parameters)])
 
 
 def _measure_initialisation(inputs: Inputs) -> np.ndarray:
@@ -169,7 +169,7 @@ def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, _run_update) for id, measure in ppo.MEASUREMENTS.items()},
-    "ppo.advantage_normalisation": _measure_normalisation,
+    "ppo.advantage_normalisation": _measure_loss_with_normalised_advantages,
     "ppo.advantage_normalisation.epsilon": lambda i: _measure_loss_of_estimated_advantages(i, 1),
     "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
     "ppo.adam.epsilon": _measure_adam_epsilon,

@@ -84,7 +84,7 @@ def _make_recording_scheduler(divergences: list[float]) -> Any:
     return Recorded
 
 
-def _measure_kl_estimator(inputs: Inputs) -> np.ndarray:
+def _measure_kl_estimate(inputs: Inputs) -> np.ndarray:
     divergences: list[float] = []
     count = len(inputs["ratios"])
     train_and_record(
@@ -141,7 +141,7 @@ PROBES: Mapping[str, Probe] = {
         for id, measure in loop.MEASUREMENTS.items()
         if id not in ABSENT
     },
-    "ppo.kl_estimator": _measure_kl_estimator,
+    "ppo.kl_estimator": _measure_kl_estimate,
     "ppo.parallel_gradient": partial(
         count_processes_and_backward_passes_per_step, _train_with_settings
     ),

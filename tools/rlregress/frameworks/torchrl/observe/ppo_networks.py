@@ -125,7 +125,7 @@ def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> list[float]
     return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
 
 
-def _measure_kl_estimator(inputs: Inputs) -> float:
+def _measure_kl_estimate(inputs: Inputs) -> float:
     output = ppo_losses.compute_outputs_of_loss(
         0.0, {"count": len(inputs["ratios"]), "ratios": inputs["ratios"]}
     )
@@ -155,5 +155,5 @@ PROBES: dict[tuple[str, str], Raw] = {
         "ppo.advantage_normalisation.single",
         "library",
     ): _measure_finiteness_and_loss_of_single_sample,
-    ("ppo.kl_estimator", "library"): _measure_kl_estimator,
+    ("ppo.kl_estimator", "library"): _measure_kl_estimate,
 }

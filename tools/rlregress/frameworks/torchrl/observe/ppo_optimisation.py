@@ -27,7 +27,7 @@ from rlregress.frameworks.torchrl.observe.helpers.ppo_trainings import (
 )
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.probing.interface import Inputs
-from rlregress.probing.layers import read_log10_adam_epsilon
+from rlregress.probing.layers import read_log10_adam_eps
 from rlregress.probing.scripted import Scripted
 
 #: gradients are this many times larger than those of a plain Gaussian policy and critic.
@@ -94,9 +94,7 @@ def _measure_capped_gradient_norm(run: Any, inputs: Inputs) -> float:
 def _measure_adam_epsilon_of_script(inputs: Inputs) -> float:
     models = _make_plain_models()
     optimizer = _run_script([1.0, -3.0], 2, models=models).optimizer
-    return read_log10_adam_epsilon(
-        optimizer, [p for model in models[:2] for p in model.parameters()]
-    )
+    return read_log10_adam_eps(optimizer, [p for model in models[:2] for p in model.parameters()])
 
 
 PROBES: dict[tuple[str, str], Raw] = {

@@ -133,7 +133,7 @@ def _train_ppo_and_get_log(inputs: Inputs, locations: list[float]) -> dict[str, 
     return training.trainer._log_dict
 
 
-def _measure_approx_kl(inputs: Inputs) -> Any:
+def _measure_ratios_of_logged_kl(inputs: Inputs) -> Any:
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
     shifted = float(np.sqrt(-2.0 * inputs["log_ratio"]))
     locations = [
@@ -164,7 +164,7 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("collection.truncated_flags", "trainer"): _measure_truncated_flags,
     ("optimizer.gradient_clip.switch", "trainer"): _measure_clip_switch,
     ("optimizer.config_epsilon", "trainer"): _measure_log_adam_epsilon,
-    ("logging.approx_kl", "trainer"): _measure_approx_kl,
+    ("logging.approx_kl", "trainer"): _measure_ratios_of_logged_kl,
     ("logging.update_count", "trainer"): _measure_update_count,
     ("logging.before_policy_update", "trainer"): _flag_failure_before_policy_update,
 }

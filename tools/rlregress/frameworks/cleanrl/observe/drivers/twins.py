@@ -223,7 +223,7 @@ class Driver:
         size = self._settings.batch_size
         steps: list[str] = []
 
-        def replace_sample_and_prepare(variables: Any) -> None:
+        def patch_sample_and_prepare(variables: Any) -> None:
             sample = variables["rb"].sample
 
             def equalise_rows_and_sample(*arguments: Any) -> Any:
@@ -243,11 +243,7 @@ class Driver:
         # step before the first of them must not update.
         starts = size - 1 + size % 2
         return self._run_script(
-            starts + 2,
-            replace_sample_and_prepare,
-            stop_at_step,
-            learning_starts=starts,
-            **arguments,
+            starts + 2, patch_sample_and_prepare, stop_at_step, learning_starts=starts, **arguments
         )
 
     def _compute_action(self, observation: float, *policy_names: str) -> float:
@@ -424,7 +420,7 @@ class Driver:
         first = self._run_one_step_and_get_variables()["qf1"].fc1
         return layers.measure_initialisation(first.weight, first.bias)
 
-    def read_log10_adam_epsilons(self) -> list[float]:
+    def read_log10_adam_eps(self) -> list[float]:
         variables = self._run_one_step_and_get_variables()
         critics = [self._find_variable("Q network", name) for name in ("qf1", "qf2")]
         parameters = {
@@ -434,7 +430,7 @@ class Driver:
         if "log_alpha" in variables:
             parameters["temperature"] = [variables["log_alpha"]]
         return [
-            layers.read_log10_adam_epsilon(find_optimizer_by_role(variables, role), own)
+            layers.read_log10_adam_eps(find_optimizer_by_role(variables, role), own)
             for role, own in parameters.items()
         ]
 

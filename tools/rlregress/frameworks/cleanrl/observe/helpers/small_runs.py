@@ -35,9 +35,7 @@ def count_stored_transitions(buffer: Any) -> int:
 
 
 def read_stored_rewards(buffer: Any) -> np.ndarray:
-    """Return the rewards of the transitions that a script's replay buffer holds, in order of
-    storage.
-    """
+    """Return the rewards in a script's replay buffer, in the order in which they are stored."""
     if hasattr(buffer, "buffer"):
         return np.array([float(transition[2]) for transition in buffer.buffer])
     return np.array(buffer.rewards[: buffer.size()], dtype=np.float64).reshape(-1)

@@ -272,15 +272,13 @@ class Driver:
         first = self._make_default_agent().critic.q_networks[0][0]
         return layers.measure_initialisation(first.weight, first.bias)
 
-    def read_log10_adam_epsilons(self) -> list[float]:
+    def read_log10_adam_eps(self) -> list[float]:
         agent = self._make_default_agent()
         parameters = {"critic": agent.critic.parameters(), "actor": agent.actor.parameters()}
         if hasattr(agent, "log_ent_coef"):
             parameters["temperature"] = [agent.log_ent_coef]
         optimizers = probe_agents.list_optimizers(agent)
-        return [
-            layers.read_log10_adam_epsilon(o, parameters[part]) for part, o in optimizers.items()
-        ]
+        return [layers.read_log10_adam_eps(o, parameters[part]) for part, o in optimizers.items()]
 
 
 class _ToDouble(nn.Module):

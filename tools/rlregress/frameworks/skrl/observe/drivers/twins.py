@@ -258,14 +258,14 @@ class Driver:
         first = list_linear_layers(self._make_instantiated_settings().make_value_model())[0]
         return layers.measure_initialisation(first.weight, first.bias)
 
-    def read_log10_adam_epsilons(self) -> list[float]:
+    def read_log10_adam_eps(self) -> list[float]:
         training = self._make_training()
         critics = [p for name in CRITICS for p in training.models[name].parameters()]
         parameters = {"critic": critics, "actor": [*training.models["policy"].parameters()]}
         if "temperature" in training.optimizers:
             parameters["temperature"] = [training.agent.log_entropy_coefficient]
         return [
-            layers.read_log10_adam_epsilon(training.optimizers[part], own)
+            layers.read_log10_adam_eps(training.optimizers[part], own)
             for part, own in parameters.items()
         ]
 

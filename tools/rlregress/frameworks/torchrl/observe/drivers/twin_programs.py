@@ -277,16 +277,14 @@ class Driver:
         )
         return layers.measure_initialisation(weight, bias)
 
-    def read_log10_adam_epsilons(self) -> list[float]:
+    def read_log10_adam_eps(self) -> list[float]:
         _, loss = self._make_model_and_loss()
         name = "make_sac_optimizer" if self._family == "sac" else "make_optimizer"
         make = getattr(programs.load_program(self._family, "utils"), name)
         actor, critic, *temperature = make(self._make_settings(), loss)
         optimizers = [critic, actor, *temperature]
         groups = map_parts_to_trained_tensors(loss).values()
-        return [
-            layers.read_log10_adam_epsilon(*pair) for pair in zip(optimizers, groups, strict=False)
-        ]
+        return [layers.read_log10_adam_eps(*pair) for pair in zip(optimizers, groups, strict=False)]
 
 
 class PolicyDriver(Driver):
