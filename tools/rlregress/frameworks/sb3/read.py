@@ -83,13 +83,13 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
     return read_each_or_mark_unread(
         {
-            (algorithm, "library"): partial(_read_values_by_default, algorithm)
+            (algorithm, "library"): partial(_read_values_of_default_agent, algorithm)
             for algorithm in ALGORITHMS
         }
     )
 
 
-def _read_values_by_default(algorithm: str) -> dict[str, Any]:
+def _read_values_of_default_agent(algorithm: str) -> dict[str, Any]:
     return read_values_of_agent(
         algorithm, construct_small_agent(ALGORITHMS[algorithm], algorithm == "dqn")
     )

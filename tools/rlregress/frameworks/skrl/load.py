@@ -62,7 +62,7 @@ def _map_preprocessor_states(training: Training) -> dict[str, Any]:
             if name.endswith("preprocessor") and hasattr(module, "state_dict")}  # fmt: skip
 
 
-def _train_and_list(trained: Training) -> Iterator[Item]:
+def _list_items_of_continued_training(trained: Training) -> Iterator[Item]:
     set_seed(3)
     trained.run_steps(_STEPS)
     parameters = dict(training.make_trained_agent(trained, 0, {}).parameters)
@@ -77,7 +77,7 @@ def _make_training_with_files(algorithm: str) -> tuple[TrainingWithFiles]:
         _save_agent,
         partial(_load_agent, algorithm),
         _list_items_of_training,
-        _train_and_list,
+        _list_items_of_continued_training,
     )
     return (TrainingWithFiles(partial(_train_new_agent, algorithm), (file,)),)
 
