@@ -18,7 +18,7 @@ Parts = Callable[[torch.optim.Optimizer], Mapping[str, Iterable[torch.Tensor]]]
 Parameters = Callable[[], Iterable[torch.Tensor]]
 
 
-class Recorder(Journal):
+class StepJournal(Journal):
     """A journal that is filled by the optimizer steps of a running training."""
 
     @contextmanager

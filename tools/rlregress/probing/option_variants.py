@@ -33,7 +33,7 @@ _SUITE = str(Path(rlregress.__file__).parent)
 
 
 @dataclass(frozen=True)
-class Names:
+class NameLookup:
     """Functions that find a subject's class or keyword in the installed version.
 
     Attributes:
@@ -172,7 +172,7 @@ def label_partial(value: partial[Any]) -> str:
 
 
 def make_calls_of_subject(
-    subject: Subject, seed: int, names: Names
+    subject: Subject, seed: int, names: NameLookup
 ) -> dict[str, Callable[[], Any]]:
     """Return name -> call, of all calls of a subject; empty if the version lacks it."""
     module, _, name = subject.name.partition(":")
@@ -219,7 +219,7 @@ class Tables:
         modules: ``list_subjects()`` of each returns them by part.
     """
 
-    names: Names
+    names: NameLookup
     modules: Sequence[Any]
 
     def list_subjects(self) -> dict[str, list[Subject]]:
@@ -254,7 +254,7 @@ class Tables:
 
 
 def _read_attributes_of_options(
-    called: Any, names: Names, arguments: Callable[[], dict[str, Any]]
+    called: Any, names: NameLookup, arguments: Callable[[], dict[str, Any]]
 ) -> Any:
     """Build an object, and return its attributes that are named like its options."""
     instance = called(**{names.keyword(called, n): value for n, value in arguments().items()})
@@ -284,7 +284,7 @@ def _call_seeded(call: Callable[[], Any], seed: int) -> Any:
 def _make_and_call_subject(
     subject: Subject,
     called: Any,
-    names: Names,
+    names: NameLookup,
     kit: Kit,
     options: dict[str, Any],
     input_: str,

@@ -14,7 +14,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-class Names(NamedTuple):
+class StatementNames(NamedTuple):
     """The names that one statement, or several in a row, reads and binds.
 
     Attributes:
@@ -28,7 +28,7 @@ class Names(NamedTuple):
     touches: frozenset[str]
 
 
-_NOTHING = Names(frozenset(), frozenset(), frozenset())
+_NOTHING = StatementNames(frozenset(), frozenset(), frozenset())
 
 
 def list_names_read(node: ast.AST) -> set[str]:
@@ -125,32 +125,32 @@ def map_imported_names_to_modules(node: ast.AST) -> dict[str, str]:
 
 def _make_names_of_statement(
     reads: Iterable[str], binds: Iterable[str], touches: Iterable[str] = ()
-) -> Names:
+) -> StatementNames:
     binds = frozenset(binds)
-    return Names(frozenset(reads), binds, binds | frozenset(touches))
+    return StatementNames(frozenset(reads), binds, binds | frozenset(touches))
 
 
-def _join_names_in_order(first: Names, second: Names) -> Names:
-    return Names(
+def _join_names_in_order(first: StatementNames, second: StatementNames) -> StatementNames:
+    return StatementNames(
         first.reads | (second.reads - first.binds),
         first.binds | second.binds,
         first.touches | second.touches,
     )
 
 
-def _join_names_of_branches(branches: Sequence[Names]) -> Names:
-    return Names(
+def _join_names_of_branches(branches: Sequence[StatementNames]) -> StatementNames:
+    return StatementNames(
         frozenset().union(*(way.reads for way in branches)),
         frozenset.intersection(*(way.binds for way in branches)),
         frozenset().union(*(way.touches for way in branches)),
     )
 
 
-def _mark_names_optional(names: Names) -> Names:
-    return Names(names.reads, frozenset(), names.touches)
+def _mark_names_optional(names: StatementNames) -> StatementNames:
+    return StatementNames(names.reads, frozenset(), names.touches)
 
 
-def list_names_of_statements(statements: Sequence[ast.stmt]) -> Names:
+def list_names_of_statements(statements: Sequence[ast.stmt]) -> StatementNames:
     """Return the names that statements, run one after the other, read and bind."""
     names = _NOTHING
     for statement in statements:
@@ -159,7 +159,7 @@ def list_names_of_statements(statements: Sequence[ast.stmt]) -> Names:
 
 
 @functools.cache
-def list_names_of_statement(node: ast.stmt) -> Names:
+def list_names_of_statement(node: ast.stmt) -> StatementNames:
     """Return the names that a statement reads and binds, with those of statements inside it."""
     if isinstance(node, ast.Assign):
         parts = [t for t in node.targets if not isinstance(t, ast.Name)]
@@ -224,7 +224,7 @@ def list_names_of_statement(node: ast.stmt) -> Names:
     return _make_names_of_statement(list_names_read(node), (), _list_names_changed_by_calls(node))
 
 
-def list_names_of_with(node: ast.AST) -> Names:
+def list_names_of_with(node: ast.AST) -> StatementNames:
     """Return the names that the first line of a ``with`` reads and binds."""
     names = _NOTHING
     for item in node.items:  # type: ignore[attr-defined]

@@ -68,7 +68,7 @@ def measure_loss_with_normalised_advantages(source: Source, inputs: Inputs) -> n
     return np.array([np.mean(_list_policy_losses(source, inputs, int(inputs["minibatch_size"])))])
 
 
-def measure_normalisation_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_loss_of_similar_advantages(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the policy loss of one minibatch whose nearly equal advantages are normalised."""
     with use_float64_by_default():
         losses = _list_policy_losses(source, inputs, norm_adv=True)
@@ -121,7 +121,7 @@ _measured = make_probe_maker(_run_update)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     **{id: _measured(measure) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": measure_loss_with_normalised_advantages,
-    "ppo.advantage_normalisation.epsilon": measure_normalisation_epsilon,
+    "ppo.advantage_normalisation.epsilon": measure_loss_of_similar_advantages,
     "ppo.gradient_clip": measure_clipped_gradient_norm,
     "ppo.initialisation": measure_initialisation,
     "ppo.action.bounding": measure_action_bounding,

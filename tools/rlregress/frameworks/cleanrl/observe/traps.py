@@ -140,7 +140,7 @@ def _measure_executed_action_beyond_bounds(source: Source, inputs: Inputs) -> np
     return np.array([environment.received[0].item()])
 
 
-def _measure_share_of_changed_log_probs(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_share_of_wrong_log_probs(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the share of actions whose stored log probability is not that of the stored action."""
     box, make = _get_spaces_and_network_class(source, _PPO, "Agent", low=-1.0, high=1.0)
     agent = make(box)
@@ -240,7 +240,7 @@ PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "policy.centre.deterministic": _measure_deterministic_centre,
     "policy.centre.gaussian": _measure_gaussian_centre,
     "policy.out_of_bounds": _measure_executed_action_beyond_bounds,
-    "policy.stored_log_prob": _measure_share_of_changed_log_probs,
+    "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
     "networks.critic_count": _measure_critic_count,
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_share_of_rewardless_rows,

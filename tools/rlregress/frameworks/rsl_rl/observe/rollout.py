@@ -172,7 +172,7 @@ def _measure_advantages_at_lambda_zero(inputs: Inputs) -> np.ndarray:
     return np.array([0.0, *_compute_advantages_and_targets(inputs, lam=0.0)[0]])
 
 
-def _measure_advantage_with_stored_values(inputs: Inputs) -> np.ndarray:
+def _measure_advantage_after_value_change(inputs: Inputs) -> np.ndarray:
     values: list[float] = []
 
     def prepare_agent(agent: Any) -> None:
@@ -204,7 +204,7 @@ PROBES: Mapping[str, Probe] = {
     "gae.truncation": lambda inputs: _measure_advantages_and_targets(inputs)[0],
     "gae.value_target": lambda inputs: _measure_advantages_and_targets(inputs)[1],
     "gae.lambda_zero": _measure_advantages_at_lambda_zero,
-    "gae.stored_values": _measure_advantage_with_stored_values,
+    "gae.stored_values": _measure_advantage_after_value_change,
 }
 ABSENT: Mapping[str, str] = {
     "gae.kernel": "has one implementation of the recursion",

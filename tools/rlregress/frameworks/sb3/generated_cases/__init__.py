@@ -17,7 +17,7 @@ from rlregress.frameworks.sb3.generated_cases import (
 )
 from rlregress.frameworks.sb3.library import find_in_library
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.option_variants import Names, Tables
+from rlregress.probing.option_variants import NameLookup, Tables
 from rlregress.probing.signatures import list_parameters_with_inherited
 
 
@@ -28,6 +28,6 @@ def _require_argument(called: Any, name: str) -> str:
 
 
 TABLES = Tables(
-    Names(find_in_library, _require_argument),
+    NameLookup(find_in_library, _require_argument),
     (space_tables, number_tables, layer_tables, buffer_tables),
 )

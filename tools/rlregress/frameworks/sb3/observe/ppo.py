@@ -74,7 +74,7 @@ def _measure_loss_with_normalised_advantages(algorithm: ProbedPPO, inputs: Input
     return np.array([np.mean(losses)])
 
 
-def _measure_normalisation_epsilon(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+def _measure_loss_of_similar_advantages(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make_one_rollout_agent(
         algorithm,
         len(inputs["advantages"]),
@@ -100,6 +100,6 @@ PROBES: Mapping[str, Probe] = {
         for id, measure in ppo.MEASUREMENTS.items()
     },
     "ppo.advantage_normalisation": partial(_measure_loss_with_normalised_advantages, PROBED_PPO),
-    "ppo.advantage_normalisation.epsilon": partial(_measure_normalisation_epsilon, PROBED_PPO),
+    "ppo.advantage_normalisation.epsilon": partial(_measure_loss_of_similar_advantages, PROBED_PPO),
     "ppo.adam.epsilon": partial(_measure_adam_epsilon, PROBED_PPO),
 }

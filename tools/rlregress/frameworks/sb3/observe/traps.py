@@ -102,7 +102,7 @@ def _measure_executed_action_beyond_bounds(algorithm: ProbedPPO, inputs: Inputs)
     return np.array([environment.received[0].item()])
 
 
-def _measure_share_of_changed_log_probs(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     agent = probe_agents.make_agent(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
     make_output_constant(agent.policy.action_net, inputs["mean"])
@@ -256,7 +256,7 @@ PROBES: Mapping[str, Probe] = {
     "policy.out_of_bounds": partial(_measure_executed_action_beyond_bounds, PROBED_PPO),
     "policy.centre.deterministic": _measure_deterministic_centre,
     "policy.centre.gaussian": _measure_gaussian_centre,
-    "policy.stored_log_prob": _measure_share_of_changed_log_probs,
+    "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
     "networks.critic_count": _measure_critic_count,
     "dqn.exploration.draw": partial(measure_share_of_mixed_exploration, DQN),
     "collection.truncated_flags": _measure_truncated_flags,

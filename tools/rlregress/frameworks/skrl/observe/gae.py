@@ -85,7 +85,7 @@ def _measure_advantages(inputs: Inputs, **settings: Any) -> np.ndarray:
     return _compute_advantages_and_targets(inputs, **settings)[0].numpy()
 
 
-def _measure_advantage_with_stored_values(inputs: Inputs) -> np.ndarray:
+def _measure_advantage_after_value_change(inputs: Inputs) -> np.ndarray:
     def prepare_agent(training: Training) -> None:
         _set_value_to_observation(training)
         value = training.models["value"]
@@ -111,7 +111,7 @@ PROBES: Mapping[str, Probe] = {
     "gae.truncation.asked": lambda i: _measure_advantages(i, time_limit_bootstrap=True),
     "gae.value_target": lambda i: _compute_advantages_and_targets(i)[1].numpy(),
     "gae.lambda_zero": lambda i: np.array([0.0, *_measure_advantages(i)]),
-    "gae.stored_values": _measure_advantage_with_stored_values,
+    "gae.stored_values": _measure_advantage_after_value_change,
 }
 _ONE_ESTIMATOR = "advantages are estimated by one function, without such a switch"
 ABSENT: Mapping[str, str] = {"gae.reset_env": _ONE_ESTIMATOR, "gae.kernel": _ONE_ESTIMATOR}

@@ -12,9 +12,9 @@ from rlregress.frameworks.torchrl.generated_cases import (
     estimator_tables,
     loss_tables,
 )
-from rlregress.probing.option_variants import Names, Tables
+from rlregress.probing.option_variants import NameLookup, Tables
 
 TABLES = Tables(
-    Names(compat.find_in_library, compat.find_keyword_name),
+    NameLookup(compat.find_in_library, compat.find_keyword_name),
     (loss_tables, estimator_tables, action_tables),
 )

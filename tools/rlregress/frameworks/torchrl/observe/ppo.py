@@ -90,7 +90,7 @@ def _measure_loss_with_normalised_advantages(inputs: Inputs) -> float:
     return float(np.mean(losses))
 
 
-def _measure_normalisation_epsilon(inputs: Inputs) -> float:
+def _measure_loss_of_similar_advantages(inputs: Inputs) -> float:
     return _measure_policy_loss(
         {"clip_epsilon": 0.2, "normalize_advantage": True},
         count=len(inputs["advantages"]),
@@ -150,7 +150,7 @@ PROBES: dict[tuple[str, str], Raw] = {
         if id != "ppo.gradient_clip"
     },
     ("ppo.advantage_normalisation", "library"): _measure_loss_with_normalised_advantages,
-    ("ppo.advantage_normalisation.epsilon", "library"): _measure_normalisation_epsilon,
+    ("ppo.advantage_normalisation.epsilon", "library"): _measure_loss_of_similar_advantages,
     ("ppo.action.bounding", "library"): _make_probe_of_action_bounding(_make_library_actor),
     ("ppo.action.bounding", "script"): _make_probe_of_action_bounding(_make_script_actor),
 }

@@ -90,7 +90,7 @@ def _measure_use_of_vectorised_kernel(inputs: Inputs) -> float:
     return float(name == names[1])
 
 
-def _measure_advantage_with_stored_values(inputs: Inputs) -> float:
+def _measure_advantage_after_value_change(inputs: Inputs) -> float:
     batch = make_segment_observing_values(
         inputs["value"], inputs["value"], inputs["reward"], terminated=True
     )
@@ -133,6 +133,6 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("gae.lambda_zero", "library"): _measure_advantages_at_lambda_zero,
     ("gae.reset_env", "library"): _measure_advantage_at_auto_reset,
     ("gae.kernel", "library"): _measure_use_of_vectorised_kernel,
-    ("gae.stored_values", "library"): _measure_advantage_with_stored_values,
+    ("gae.stored_values", "library"): _measure_advantage_after_value_change,
     ("advantage.masked_normalisation", "library"): _measure_normalised_advantage_with_mask,
 }

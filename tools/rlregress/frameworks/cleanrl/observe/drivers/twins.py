@@ -39,7 +39,7 @@ from rlregress.probing.driven import (
     read_parameter_of_each_target,
 )
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import Recorder
+from rlregress.probing.journal import StepJournal
 from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
@@ -119,7 +119,7 @@ class Driver:
         on_start: Prepare = lambda variables: None,
         on_step: Callable[[str], None] = lambda part: None,
         **arguments: Any,
-    ) -> Recorder:
+    ) -> StepJournal:
         """Run the script; return the record of its actions and optimiser steps.
 
         Args:
@@ -127,7 +127,7 @@ class Driver:
             on_step: called with each part that an optimiser is about to step; it may end the run.
             arguments: further arguments of the script's command line.
         """
-        s, journal = self._settings, Recorder()
+        s, journal = self._settings, StepJournal()
         script = {"low": s.low, "high": s.high, "observation_dimensions": s.observations}
         envs = ScriptedEnvs(s, **script)
 
@@ -184,7 +184,7 @@ class Driver:
                 around.enter_context(_fix_normal_noise(s.noise))
             yield
 
-    def run_loop(self) -> Recorder:
+    def run_loop(self) -> StepJournal:
         """Run the script for the number of steps in the settings."""
         s = self._settings
         # a minibatch can only be drawn from enough rows; SAC's scripts ensure that themselves
@@ -214,7 +214,7 @@ class Driver:
 
     def _run_until_optimizer_step(
         self, prepare: Prepare, part: str, step_number: int = 1, **arguments: Any
-    ) -> Recorder:
+    ) -> StepJournal:
         """Run until an optimizer step of ``part``, on equal observations and actions.
 
         Args:
@@ -307,7 +307,7 @@ class Driver:
                 fill_parameters(network.parameters(), 0.0)
                 fill_parameters([find_last_linear_layer(network).bias], number)
 
-        journals: list[Recorder] = []
+        journals: list[StepJournal] = []
         target = watched_updates.run_and_find_target(
             lambda: journals.append(self._run_until_optimizer_step(prepare_script, "actor"))
         )

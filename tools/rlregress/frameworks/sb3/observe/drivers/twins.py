@@ -23,7 +23,7 @@ from rlregress.probing.driven import (
     read_parameter_of_each_target,
 )
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import Recorder, make_parts_finder
+from rlregress.probing.journal import StepJournal, make_parts_finder
 from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
@@ -235,9 +235,9 @@ class Driver:
         self._update_once(agent)
         return read_parameter_of_each_target(pairs)
 
-    def run_loop(self) -> Recorder:
+    def run_loop(self) -> StepJournal:
         """Call ``learn`` for the number of steps in the settings."""
-        s, journal = self._settings, Recorder()
+        s, journal = self._settings, StepJournal()
         agent = self._make_agent(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
         journal.actions += [environment.received for environment in self._environments]
         parts = make_parts_finder(probe_agents.list_optimizers(agent))

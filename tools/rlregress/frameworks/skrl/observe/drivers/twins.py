@@ -30,7 +30,7 @@ from rlregress.probing.driven import (
     read_parameter_of_each_target,
 )
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import Recorder, make_parts_finder
+from rlregress.probing.journal import StepJournal, make_parts_finder
 from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
@@ -216,9 +216,9 @@ class Driver:
         training.update_once()
         return read_parameter_of_each_target(pairs)
 
-    def run_loop(self) -> Recorder:
+    def run_loop(self) -> StepJournal:
         """Run a training for the steps of the settings."""
-        s, journal = self._settings, Recorder()
+        s, journal = self._settings, StepJournal()
         starts = s.starts or 0
         settings = {"random_timesteps": starts, "learning_starts": starts if s.learns else NEVER}
         training = self._make_training(**settings, **_UPDATES.get(s.updates, {}))

@@ -44,7 +44,7 @@ from rlregress.frameworks.torchrl.known_networks import (
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import Recorder
+from rlregress.probing.journal import StepJournal
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
@@ -195,7 +195,7 @@ class Driver:
             actions.append(estimate_next_values(loss, batch).numpy())
         return np.stack(actions, axis=1)
 
-    def run_loop(self) -> Recorder:
+    def run_loop(self) -> StepJournal:
         """Act in an environment; nothing learns."""
         s = self._settings
         environment = Scripted(s.low, s.high)
@@ -213,12 +213,12 @@ class Driver:
 
 def act_and_record(
     environment: Scripted, actor: Any, exploring: Any, settings: Settings
-) -> Recorder:
+) -> StepJournal:
     """Record the actions of a policy, deterministic ones if the noise is set to 0.
 
     Default noise is drawn for all steps at once.
     """
-    journal, steps = Recorder(), settings.steps
+    journal, steps = StepJournal(), settings.steps
     without = settings.noise == 0.0
     exploration = find_deterministic_exploration() if without else ExplorationType.RANDOM
     with set_exploration_type(exploration), torch.no_grad():

@@ -42,7 +42,7 @@ from rlregress.frameworks.torchrl.scripted_environments import (
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing import layers
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import Recorder
+from rlregress.probing.journal import StepJournal
 from rlregress.probing.layers import list_linear_layers, make_output_constant
 from rlregress.probing.scripted import Scripted
 
@@ -107,7 +107,7 @@ class Driver:
             settings.update(lr=0.0, utd_ratio=1.5 / frames)
         return programs.change_settings(sections, {**settings, **changed})
 
-    def _make_playing_environment(self, journal: Recorder, **options: Any) -> Scripted:
+    def _make_playing_environment(self, journal: StepJournal, **options: Any) -> Scripted:
         """Make an environment that plays the settings; each copy keeps its actions."""
         s = self._settings
         flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
@@ -120,7 +120,7 @@ class Driver:
         on_loss: Callable[[Any], Any] = _NOTHING,
         on_optimizer_step: Callable[[str], Any] = _NOTHING,
         **settings: Any,
-    ) -> Recorder:
+    ) -> StepJournal:
         """Run ``main`` of the program.
 
         Args:
@@ -128,7 +128,7 @@ class Driver:
             on_optimizer_step: called with each part that an optimiser is about to step.
             settings: settings by name.
         """
-        s, journal = self._settings, Recorder()
+        s, journal = self._settings, StepJournal()
         program = programs.load_program(self._family, self._family)
         maker = f"make_{self._family}_agent"
         make_agent, make_loss = getattr(program, maker), program.make_loss_module
@@ -195,7 +195,7 @@ class Driver:
             if isinstance(module, AdditiveGaussianModule):
                 fix_exploration_noise(module, s.noise)
 
-    def run_loop(self) -> Recorder:
+    def run_loop(self) -> StepJournal:
         return self.run_program()
 
     def compute_target(self, q_values: Sequence[float]) -> float:
@@ -290,7 +290,7 @@ class Driver:
 class PolicyDriver(Driver):
     """A driver of the program's policies by themselves: it acts and never trains."""
 
-    def run_loop(self) -> Recorder:
+    def run_loop(self) -> StepJournal:
         """Act in an environment; nothing learns."""
         environment = self._make_environment()
         model, exploring = self._make_agent(environment, self._make_settings())

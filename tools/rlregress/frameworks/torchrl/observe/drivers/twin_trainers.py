@@ -38,7 +38,7 @@ from rlregress.frameworks.torchrl.known_networks import (
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
-from rlregress.probing.journal import Parts, Recorder
+from rlregress.probing.journal import Parts, StepJournal
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
@@ -85,9 +85,9 @@ class Driver:
         options = {"action_spec": self._spec, "loss_function": "l2"}
         return make_td3_loss(deterministic, critics, **options), deterministic
 
-    def run_loop(self) -> Recorder:
+    def run_loop(self) -> StepJournal:
         """Run the trainer's own loop, with an update for each collected step."""
-        s, journal = self._settings, Recorder()
+        s, journal = self._settings, StepJournal()
         loss, actor = self._make_loss_and_policy()
         if s.weight is not None:
             for weight in loss.qvalue_network_params.values(True, True):
