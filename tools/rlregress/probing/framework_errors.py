@@ -83,9 +83,7 @@ def find_error_location(error: BaseException) -> dict[str, Any]:
     }
 
 
-def _list_decisive_frames(
-    frames: Sequence[traceback.FrameSummary],
-) -> list[traceback.FrameSummary]:
+def _list_decisive_frames(frames: Sequence[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
     """Return frames without those that only pass a call on, and their callers in the suite."""
     passed = [(f.filename, f.name) == (THROUGH.co_filename, THROUGH.co_name) for f in frames]
     by = [*passed[1:], False]

@@ -296,8 +296,7 @@ class Script:
         bound = bool(set(candidates) & set(names))
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
         return AnchorLost(
-            f"{self}: {quantity}: {why}; {nearest}; {self._describe_whether_known()}",
-            self.known,
+            f"{self}: {quantity}: {why}; {nearest}; {self._describe_whether_known()}", self.known
         )
 
     def _make_anchor_ambiguous_error(

@@ -62,10 +62,7 @@ def _list_stored_observations_of_rollouts(inputs: Inputs) -> np.ndarray:
     terminal = []
 
     def note_whether_terminal_observation_is_stored(storage: Any) -> None:
-        arrays = [
-            compat.select_policy_observations(storage.observations),
-            *vars(storage).values(),
-        ]
+        arrays = [compat.select_policy_observations(storage.observations), *vars(storage).values()]
         tensors = [array for array in arrays if isinstance(array, torch.Tensor)]
         terminal.append(any(bool((array == limit).any()) for array in tensors))
 

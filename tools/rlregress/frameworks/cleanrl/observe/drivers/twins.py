@@ -22,13 +22,7 @@ from rlregress.frameworks.cleanrl.observe.drivers.parts import (
 from rlregress.frameworks.cleanrl.running import StopRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import (
-    CPU,
-    Stub,
-    StubNet,
-    read_defaults_of_script,
-    replaced,
-)
+from rlregress.frameworks.cleanrl.stubs import CPU, Stub, StubNet, read_defaults_of_script, replaced
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
 from rlregress.probing import layers, watched_updates
