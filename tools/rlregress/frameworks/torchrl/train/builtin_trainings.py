@@ -136,7 +136,7 @@ def make_trainings(
     return by_title
 
 
-def _make_late_frame_stack(frames: int, dimension: int) -> LazyValue:
+def _make_lazy_frame_stack(frames: int, dimension: int) -> LazyValue:
     return make_lazy_transform("CatFrames", N=frames, dim=dimension, in_keys=["observation"])
 
 
@@ -198,7 +198,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_trainings("a2c reinforce", "td",
     Environments(transforms=[VECNORM, make_lazy_transform("RewardClipping",
               clamp_min=-0.5, clamp_max=0.5)]), estimator="TD1"),
-    **make_trainings("ppo", "one-step", Environments(transforms=[_make_late_frame_stack(3, -1)]),
+    **make_trainings("ppo", "one-step", Environments(transforms=[_make_lazy_frame_stack(3, -1)]),
     estimator="TD0",
               arguments={"clip_value": 0.1}),
     **make_trainings("sac", "choices", Environments(2, actions="discrete"), loss="DiscreteSACLoss",
@@ -219,7 +219,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     arguments={"gamma": 0.99},
               atoms=11, estimator="", interval=4),
     **make_trainings("dqn", "dueling",
-    Environments(observations="image", transforms=[_make_late_frame_stack(2, -3)]),
+    Environments(observations="image", transforms=[_make_lazy_frame_stack(2, -3)]),
               dueling=True, steps=60, interval=4),
     **make_trainings("dqn", "prioritised", prioritised=True, interval=4),
     **make_trainings("sac", "prioritised", _DISCRETE, loss="DiscreteSACLoss", prioritised=True,
