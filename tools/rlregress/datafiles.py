@@ -100,11 +100,11 @@ def _is_iso_time(text: str) -> bool:
     return len(text) == _TIME_LENGTH
 
 
-def _is_plain_data(value: Any) -> bool:
+def _has_printable_text(value: Any) -> bool:
     if isinstance(value, dict):
-        return all(map(_is_plain_data, [*value, *value.values()]))
+        return all(map(_has_printable_text, [*value, *value.values()]))
     if isinstance(value, list):
-        return all(map(_is_plain_data, value))
+        return all(map(_has_printable_text, value))
     return not isinstance(value, str) or value.isprintable()
 
 
@@ -136,7 +136,7 @@ Line = Annotated[
 ]
 #: A value of a hyperparameter.
 Value = Annotated[
-    Any, expect_value("numbers, text in one line, or lists and tables of them", _is_plain_data)
+    Any, expect_value("numbers, text in one line, or lists and tables of them", _has_printable_text)
 ]
 #: Whole numbers, from 0 or from 1, that a float holds exactly.
 Natural = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -336,7 +336,7 @@ def list_toml_files(path: Path, expected_content: str) -> list[Path]:
     return files
 
 
-def list_places_of_tables(path: Path, table: str, count: int) -> list[str]:
+def describe_places_of_tables(path: Path, table: str, count: int) -> list[str]:
     """Return the places of the ``count`` tables ``[[name]]`` of a TOML file, for messages."""
     header = re.compile(rf"^\s*\[\[\s*{table}\s*\]\]")
     rows = enumerate(_read_text(path).splitlines(), start=1)
@@ -472,7 +472,7 @@ def _describe_validation_error(
         # a list of text with a bad entry is no list of tables
         if kind == "dataclass_type" or isinstance(tables[keys[1]], dict):
             name, number, *keys = keys
-            place = list_places_of_tables(path, str(name), len(tables))[int(number)]
+            place = describe_places_of_tables(path, str(name), len(tables))[int(number)]
     if kind == "value_error":  # __post_init__ raised it, of several keys together
         subject = f"{noun} '{_join_keys(keys)}': " if keys else ""
         # it may quote text of the file

@@ -40,7 +40,7 @@ def _format_warning_of_damaged_record(
     return _usual_format(message, category, filename, lineno, line)
 
 
-def refuse_unusable_arguments(
+def refuse_empty_or_repeated_values(
     arguments: Iterable[str], options: Container[str] | None = None
 ) -> None:
     """Reject a command line with an empty value, such as a variable of the shell that is not set.

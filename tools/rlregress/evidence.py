@@ -137,7 +137,7 @@ def collect_loading_outcomes_of_old_files(
     return outcomes
 
 
-def collect_outcomes_of_unloadable_kinds(
+def collect_failures_of_old_files(
     entries: list[dict[str, Any]],
 ) -> dict[str, dict[str, list[str]]]:
     """Return framework -> kind of which no past file could be loaded -> outcomes, as clauses."""

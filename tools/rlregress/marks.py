@@ -80,7 +80,7 @@ class _CallingMarks(Marks):
             self.__class__ = Marks  # type: ignore[assignment]
 
 
-class Test(NamedTuple):
+class Condition(NamedTuple):
     """The condition of an ``if`` or ``while``.
 
     Attributes:
@@ -110,7 +110,7 @@ class MarkedFunction(NamedTuple):
     name: str
     marks: Marks
     lines: dict[int, int]
-    tests: Sequence[Test]
+    tests: Sequence[Condition]
     codes: Sequence[CodeType]
 
 
@@ -178,7 +178,7 @@ def mark_imports(is_traced: Callable[[str], object]) -> None:
             path = loader.get_filename(name)
             # a loader may compile in a way of its own, to check types for example
             compiles_as_usual = type(loader).source_to_code is SourceFileLoader.source_to_code
-            if not compiles_as_usual or not _is_marked(path):
+            if not compiles_as_usual or not _belongs_to_traced_code(path):
                 return get_code(loader, name)
             return compile_source(loader.get_data(path), path)
 
@@ -187,7 +187,7 @@ def mark_imports(is_traced: Callable[[str], object]) -> None:
         _are_traced.append(is_traced)
 
 
-def _is_marked(path: str) -> bool:
+def _belongs_to_traced_code(path: str) -> bool:
     return any(is_traced(path) not in (None, False) for is_traced in _are_traced)
 
 
@@ -202,7 +202,7 @@ def compile_source(
     Raises:
         SyntaxError, ValueError: as of ``compile``.
     """
-    if not _is_marked(path):
+    if not _belongs_to_traced_code(path):
         return compile(source_code, path, "exec", dont_inherit=True)
     cached, key = None, b""
     if not isinstance(source_code, ast.Module):
@@ -527,7 +527,7 @@ def _insert_and_register_marks(
                 name,
                 own_marks,
                 {line: owners.get(line, 0) for line in lines},
-                [Test(*test) for test in tests],
+                [Condition(*test) for test in tests],
                 own_codes,
             )
         )

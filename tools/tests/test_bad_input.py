@@ -15,7 +15,7 @@ from rlregress.catalogue import registry, requested_names
 from rlregress.check import baseline_runs, recording
 from rlregress.cli import commands
 from rlregress.cli.parsing import LazyCommand
-from rlregress.errors import UserError, refuse_unusable_arguments
+from rlregress.errors import UserError, refuse_empty_or_repeated_values
 from rlregress.pytest_plugin import suite_options
 from rlregress.training.cell import Cell
 from rlregress.training.store import Store
@@ -286,11 +286,11 @@ def test_an_empty_value_is_an_error():
     for empty in ("", " ", "\t"):
         for words in (["--cells", empty], [f"--cells={empty}"], ["x", "--cells", empty, "x"]):
             with pytest.raises(UserError, match="^--cells is empty; expected a value"):
-                refuse_unusable_arguments(words)
+                refuse_empty_or_repeated_values(words)
         for row in commands.ROWS:
             with pytest.raises(UserError, match="^an argument is empty; expected a value"):
                 LazyCommand(row).load_command().make_context(row.name, ["x", empty])
-    refuse_unusable_arguments(["train.py", "--", "--name", ""])
+    refuse_empty_or_repeated_values(["train.py", "--", "--name", ""])
 
 
 def test_an_option_that_is_given_twice_is_an_error():
@@ -306,7 +306,7 @@ def test_an_option_that_is_given_twice_is_an_error():
     for option in suite_options.NAMING:
         for words in ([option, "a", option, "b"], [f"{option}=a", f"{option}=b"]):
             with pytest.raises(UserError, match=f"^{option} is given twice"):
-                refuse_unusable_arguments(words, suite_options.NAMING)
+                refuse_empty_or_repeated_values(words, suite_options.NAMING)
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def _make_learning_starts_detail() -> Detail:
 def _make_warmup_detail() -> Detail:
     return make_measured_detail(
         "ddpg.warmup.draw",
-        measured.measure_new_draws_of_warmup,
+        measured.measure_distinct_warmup_actions,
         "Is each random action of the warm-up a new one?",
         ("documentation of each framework",),
         {"starts": 10, "steps": 24},
@@ -297,7 +297,7 @@ DETAILS: tuple[Detail, ...] = (
     _make_warmup_detail(),
     make_measured_detail(
         "ddpg.gradient.clip",
-        measured.measure_clipped_gradient_norm,
+        measured.measure_inverse_clipped_norm,
         "To which norm are gradients clipped by default before the optimiser sees them?",
         ("documentation of each framework",),
         {"value": 100.0},

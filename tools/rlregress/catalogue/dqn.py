@@ -180,7 +180,7 @@ def _make_epsilon_schedule_detail() -> Detail:
             epsilon = dqn.compute_linear_epsilon(
                 inputs["first"], inputs["last"], inputs["falls"], count, delay
             )
-            return dqn.count_random_steps(epsilon, inputs["draws"])
+            return dqn.count_random_steps_per_draw(epsilon, inputs["draws"])
 
         return count_random_steps_by_draw
 
@@ -189,16 +189,16 @@ def _make_epsilon_schedule_detail() -> Detail:
         epsilon = dqn.compute_linear_epsilon(
             inputs["first"], inputs["last"], inputs["falls"], count
         )
-        return dqn.count_random_steps(epsilon[1:], inputs["draws"])
+        return dqn.count_random_steps_per_draw(epsilon[1:], inputs["draws"])
 
     def make_constant_schedule_formula(epsilon_name: str) -> Formula:
-        return lambda i: dqn.count_random_steps(
+        return lambda i: dqn.count_random_steps_per_draw(
             np.full(int(i["steps"]), i[epsilon_name]), i["draws"]
         )
 
     return make_measured_detail(
         "dqn.epsilon.schedule",
-        measured.count_random_actions_by_draw,
+        measured.count_random_actions_per_draw,
         "How does epsilon fall from its first to its last value?",
         ("Mnih et al. 2015, methods, Training details",),
         {
@@ -227,7 +227,7 @@ def _make_epsilon_schedule_detail() -> Detail:
             ),
             "exponential": (
                 "exponentially towards the last value, of which it is never",
-                lambda i: dqn.count_random_steps(
+                lambda i: dqn.count_random_steps_per_draw(
                     dqn.compute_exponential_epsilon(
                         i["first"], i["last"], i["falls"], int(i["steps"])
                     ),
@@ -341,7 +341,7 @@ DETAILS: tuple[Detail, ...] = (
     _make_loss_detail(),
     make_measured_detail(
         "dqn.gradient.clip",
-        measured.measure_clipped_gradient_norm,
+        measured.measure_inverse_clipped_norm,
         "To which norm are gradients clipped by default before the optimiser sees them?",
         ("Wang et al. 2016, section 4.2 (10)", "documentation of each framework"),
         {"weight": 100.0},

@@ -96,7 +96,7 @@ def load_expectations(path: Path) -> tuple[Expectation, ...]:
 
 def _load_expectations_of_file(path: Path) -> list[Expectation]:
     rows = datafiles.read_data_file_cached(path, _File).detail
-    places = datafiles.list_places_of_tables(path, "detail", len(rows))
+    places = datafiles.describe_places_of_tables(path, "detail", len(rows))
     return [Expectation(**vars(row), where=place) for row, place in zip(rows, places, strict=True)]
 
 

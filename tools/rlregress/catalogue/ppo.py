@@ -136,7 +136,7 @@ def _make_initialisation_detail() -> Detail:
     root2 = float(np.sqrt(2.0))
 
     def make_orthogonal_formula(policy_gains: list[float], value_gains: list[float]) -> Formula:
-        return lambda i: loops.compute_statistics_of_orthogonal_networks(
+        return lambda i: loops.compute_orthogonal_singular_values(
             np.array(policy_gains + value_gains)
         )
 

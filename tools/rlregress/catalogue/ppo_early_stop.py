@@ -18,7 +18,7 @@ def make_early_stop_details() -> list[Detail]:
                 estimate = schedules.estimate_kl(np.array([ratio]), estimator)
                 exceeded = estimate > factor * inputs["target"]
                 shape = int(inputs["epochs"]), int(inputs["minibatches"])
-                counts += schedules.count_updates_until_early_stop(exceeded, *shape, stopping_point)
+                counts += schedules.count_steps_and_minibatches(exceeded, *shape, stopping_point)
             return np.array(counts)
 
         return count_steps_and_evaluations

@@ -150,7 +150,7 @@ def _make_target_action_detail() -> Detail:
 
     return make_measured_detail(
         "qrdqn.target.action",
-        measured.measure_target_action,
+        measured.measure_mean_target_quantile,
         "Which next action is the target the distribution of, and which network chooses it?",
         (f"{_DABNEY}, algorithm 1", "van Hasselt et al. 2016, equation 4"),
         {"online": [-0.5, -0.4, -0.3, -0.2, 0.5], "target": _TABLE, "reward": 0.1, "discount": 0.5},

@@ -50,7 +50,7 @@ def load_source_index(folder: Path) -> tuple[Item, ...]:
     items: dict[str, Item] = {}
     for path in datafiles.list_toml_files(folder, "index of what a source names"):
         index: _Index = datafiles.read_data_file(path, _Index)
-        places = datafiles.list_places_of_tables(path, "item", len(index.item))
+        places = datafiles.describe_places_of_tables(path, "item", len(index.item))
         for item, place in zip(index.item, places, strict=True):
             if item.id in items:
                 raise UserError(f"{place}: the id '{item.id}' is taken; give every item its own")

@@ -24,7 +24,9 @@ def _make_target_noise_law_detail() -> Detail:
     def make_clipped_noise_formula(
         divisor: float, sigma: float = 0.2, bound: float = 0.5
     ) -> Formula:
-        return lambda i: td3.compute_clipped_noise_statistics(sigma / divisor, bound / divisor)
+        return lambda i: td3.compute_clipped_noise_std_and_quantile(
+            sigma / divisor, bound / divisor
+        )
 
     return make_detail(
         "td3.target_noise.law",

@@ -165,9 +165,7 @@ def build_framework_outcomes(
         old_files = evidence.collect_loading_outcomes_of_old_files(framework_entries).get(
             framework, {}
         )
-        not_loaded = evidence.collect_outcomes_of_unloadable_kinds(framework_entries).get(
-            framework, {}
-        )
+        not_loaded = evidence.collect_failures_of_old_files(framework_entries).get(framework, {})
         # one kind of file may not exist in this environment; if no kind was loaded, old files are
         # unknown
         unread = bool(old_files) and not_loaded.keys() == old_files.keys()

@@ -100,7 +100,7 @@ def bisect(
     if repository is None:
         ends = (_parse_end_of_range(old, python), _parse_end_of_range(new, python))
     adapters = _select_adapters_of_versions(
-        ends, repository, new, framework, alone=bool(script or command or name)
+        ends, repository, new, framework, for_script=bool(script or command or name)
     )
 
     def make_symptom() -> Symptom:
@@ -168,12 +168,12 @@ def _select_adapters_of_versions(
     ends: tuple[RequestedVersion, RequestedVersion] | None,
     repository: Path | None,
     newest: str,
-    named: str,
-    alone: bool,
+    framework: str,
+    for_script: bool,
 ) -> Sequence[Adapter]:
     """Return the frameworks that the versions or the repository concern, or the named one."""
-    if named:
-        return [frameworks.get_adapter(named)]
+    if framework:
+        return [frameworks.get_adapter(framework)]
     if ends is None:
         # the working tree may have another revision checked out, or none
         assert repository is not None
@@ -182,7 +182,9 @@ def _select_adapters_of_versions(
             version = RequestedVersion(
                 commit[:10], tree=revisions.check_out_commit(repository, commit, own)
             )
-            return affected.list_affected_adapters(version, version, frozenset(), for_script=alone)
+            return affected.list_affected_adapters(
+                version, version, frozenset(), for_script=for_script
+            )
     return affected.list_affected_adapters(
-        *ends, affected.list_packages_pinned_apart(*ends), for_script=alone
+        *ends, affected.list_packages_pinned_apart(*ends), for_script=for_script
     )

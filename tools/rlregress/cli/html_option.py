@@ -16,7 +16,7 @@ from rlregress.report.html.page import Facts
 
 
 @dataclass(frozen=True)
-class Page:
+class RequestedPage:
     """A page to write when a command has its results.
 
     Attributes:
@@ -42,7 +42,7 @@ class Page:
         typer.echo(f"page: {self.path}", err=True)
 
 
-def prepare_requested_page(path: str, command: str) -> Page:
+def prepare_requested_page(path: str, command: str) -> RequestedPage:
     """Check that the file of ``--html`` can be written, and note when the command starts.
 
     Raises:
@@ -51,4 +51,4 @@ def prepare_requested_page(path: str, command: str) -> Page:
     place = files.resolve_real_path(path) if path else None
     if place is not None:
         check_file_is_writable(place, "the page")
-    return Page(place, command, report_data.format_time_with_offset(), time.monotonic())
+    return RequestedPage(place, command, report_data.format_time_with_offset(), time.monotonic())

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from rlregress import frameworks
 from rlregress.cli import drawing
-from rlregress.errors import UserError, describe_repeated_option, refuse_unusable_arguments
+from rlregress.errors import UserError, describe_repeated_option, refuse_empty_or_repeated_values
 
 #: errors of the parser; typer has its own copy of click, or uses the installed one
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -71,7 +71,7 @@ class Command(TyperCommand):
             UserError: a value is empty or not UTF-8, an option is given twice, or only other
                 commands take it.
         """
-        refuse_unusable_arguments(args)
+        refuse_empty_or_repeated_values(args)
         for argument in args:
             if any("\ud800" <= character <= "\udfff" for character in argument):
                 raise UserError(f"{ascii(argument)} is not UTF-8; expected UTF-8 text")

@@ -138,7 +138,7 @@ def launch(
         )
         check_inconclusive_option(inconclusive)
         checked = replace(set_default_budget(options), workers=workers, fresh_seeds=True)
-        requested = waves_of.Waves(checked, site if slurm else None, wait)
+        requested = waves_of.WaveOptions(checked, site if slurm else None, wait)
         if dry_run:
             waves_of.print_scripts_of_next_wave(requested)
             return

@@ -24,7 +24,7 @@ _STORE_SECONDS, _QUEUE_SECONDS = 2.0, 30.0
 
 
 @dataclass(frozen=True)
-class Waves:
+class WaveOptions:
     """Options for doing the runs of a check in waves: here, or on a Slurm cluster.
 
     Attributes:
@@ -38,7 +38,7 @@ class Waves:
     wait: bool
 
 
-def run_waves_to_verdict(waves: Waves) -> int:
+def run_waves_to_verdict(waves: WaveOptions) -> int:
     """Do or submit the runs of the next waves, and judge after each, until there is a verdict.
 
     Returns:
@@ -48,7 +48,7 @@ def run_waves_to_verdict(waves: Waves) -> int:
     check_folder_is_writable(waves.options.report, "the report")
     session = check_run.open_check_session(waves.options)
     many_runs.print_line_at_once(f"waves: {session.describe_session()}")
-    with _lock_waves_of_session(session, waves.wait) as holder:
+    with _lock_waves_or_name_holder(session, waves.wait) as holder:
         if holder:
             many_runs.print_line_at_once(
                 f"{holder} is doing these runs; run the command again for the verdict"
@@ -58,7 +58,7 @@ def run_waves_to_verdict(waves: Waves) -> int:
         return check.judge_and_report_check(waves.options) if code is None else code
 
 
-def print_scripts_of_next_wave(waves: Waves) -> None:
+def print_scripts_of_next_wave(waves: WaveOptions) -> None:
     """Print the scripts for Slurm of the next wave."""
     session = check_run.open_check_session(waves.options)
     wave = build_next_wave(session)
@@ -69,7 +69,7 @@ def print_scripts_of_next_wave(waves: Waves) -> None:
 
 
 @contextmanager
-def _lock_waves_of_session(session: Session, wait: bool) -> Iterator[str]:
+def _lock_waves_or_name_holder(session: Session, wait: bool) -> Iterator[str]:
     """Lock the waves of a session; yield the process that has the lock, or an empty text."""
     keys = " ".join(job.key for cell in session.cells for job in session.list_jobs_of_cell(cell))
     name = f"{hashlib.sha256(keys.encode()).hexdigest()[:12]}.lease"
@@ -87,7 +87,7 @@ def _lock_waves_of_session(session: Session, wait: bool) -> Iterator[str]:
         lease.release_lease()
 
 
-def _do_waves_until_verdict(waves: Waves, session: Session) -> int | None:
+def _do_waves_until_verdict(waves: WaveOptions, session: Session) -> int | None:
     """Do the runs that the verdict needs. Return None if all are done, else the exit code."""
     before: tuple[int, int] | None = None
     for line in waves_text.describe_verdicts_of_waves(build_interim_verdicts(session)):
@@ -119,7 +119,7 @@ def _do_waves_until_verdict(waves: Waves, session: Session) -> int | None:
     return None
 
 
-def _do_runs_of_wave(waves: Waves, session: Session, wave: Wave) -> int | None:
+def _do_runs_of_wave(waves: WaveOptions, session: Session, wave: Wave) -> int | None:
     """Do the runs of a wave here, or submit them to the cluster and, if requested, wait for them.
 
     Returns:
@@ -143,7 +143,7 @@ def _do_runs_of_wave(waves: Waves, session: Session, wave: Wave) -> int | None:
     return code or None
 
 
-def _submit_wave(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -> None:
+def _submit_wave(waves: WaveOptions, session: Session, wave: Wave, dry_run: bool = False) -> None:
     def list_finished_runs() -> set[str]:
         # records are read, not only listed: the run of a damaged record is done again
         return {job.name for job in wave.jobs if session.store.find_record(job) is not None}

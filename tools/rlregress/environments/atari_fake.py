@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 NOOP, FIRE, SECOND, OTHER = range(4)
-#: number of draws of which ``Lucky`` takes the most extreme
+#: number of draws of which ``ExtremeGenerator`` takes the most extreme
 DRAWS = 400
 
 
@@ -111,7 +111,7 @@ class AtariGame(gymnasium.Env):
         return self._draw_picture()
 
 
-class Lucky:
+class ExtremeGenerator:
     """A random generator that returns the smallest or largest of many draws.
 
     Args:

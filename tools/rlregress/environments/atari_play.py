@@ -56,13 +56,13 @@ def list_actions_of_reset(player: Player) -> list[int]:
     return list(player.game.actions)
 
 
-def summarize_noop_openings(shortest: Sequence[int], longest: Sequence[int]) -> np.ndarray:
-    """Return [fewest, most, whether all are action 0] of the luckiest and unluckiest openings."""
-    only = all(action == NOOP for action in longest)
-    return np.array([len(shortest), len(longest), only], dtype=np.float64)
+def summarize_noop_resets(few_actions: Sequence[int], many_actions: Sequence[int]) -> np.ndarray:
+    """Return [fewest, most, whether all are action 0] of the shortest and longest resets."""
+    only = all(action == NOOP for action in many_actions)
+    return np.array([len(few_actions), len(many_actions), only], dtype=np.float64)
 
 
-def summarize_fire_openings(with_fire: Sequence[int], without_fire: Sequence[int]) -> np.ndarray:
+def summarize_fire_resets(with_fire: Sequence[int], without_fire: Sequence[int]) -> np.ndarray:
     """Return [number of actions, first, second, number of actions in a game without FIRE]."""
     first_two = [*map(float, with_fire[:2]), NOTHING, NOTHING][:2]
     return np.array([len(with_fire), *first_two, len(without_fire)], dtype=np.float64)
@@ -76,8 +76,8 @@ def play_reset_ended_by_second_action(player: Player) -> np.ndarray:
     return np.array([observation[0, 0, 0], player.game.frames], dtype=np.float64)
 
 
-def _play_lost_life(player: Player, lives: int) -> Step:
-    player.game.queue_frame(lives=lives)
+def _play_lost_life(player: Player, lives_left: int) -> Step:
+    player.game.queue_frame(lives=lives_left)
     return player.step(OTHER)
 
 

@@ -39,7 +39,7 @@ def compute_exponential_epsilon(
     return last + (first - last) * np.exp(-np.arange(steps) / decay_steps)
 
 
-def count_random_steps(epsilon: np.ndarray, draws: np.ndarray) -> np.ndarray:
+def count_random_steps_per_draw(epsilon: np.ndarray, draws: np.ndarray) -> np.ndarray:
     """Count for each draw [n] the steps whose epsilon [steps] is above it, float64 [n]."""
     above = np.asarray(epsilon)[None, :] > np.asarray(draws, np.float64)[:, None]
     return above.sum(axis=1).astype(np.float64)

@@ -27,9 +27,7 @@ def compute_statistics_of_orthogonal_layer(gain: float, bias_bound: float = 0.0)
     return np.array([gain, bias_bound, 1.0])
 
 
-def compute_statistics_of_orthogonal_networks(
-    gains: np.ndarray, largest_bias: float = 0.0
-) -> np.ndarray:
+def compute_orthogonal_singular_values(gains: np.ndarray, largest_bias: float = 0.0) -> np.ndarray:
     """Return the least and largest singular value of each layer, then the largest bias, [2 k + 1].
 
     All singular values of an orthogonal matrix times one of the k gains equal the gain (thesis,

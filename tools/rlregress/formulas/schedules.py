@@ -70,24 +70,24 @@ def estimate_kl(ratios: np.ndarray, estimator: str) -> float:
     return float(np.mean(terms[estimator]))
 
 
-def count_updates_until_early_stop(
-    is_exceeded: bool, epochs: int, minibatches: int, place: str
+def count_steps_and_minibatches(
+    is_kl_exceeded: bool, epochs: int, minibatches: int, check_place: str
 ) -> tuple[int, int]:
     """Return (steps of the optimiser, minibatches evaluated) of an update with early stopping.
 
     Args:
-        is_exceeded: the divergence is above the threshold in every minibatch.
-        place: of the check, and what it stops: "before_step": before the step, everything;
+        is_kl_exceeded: the divergence is above the threshold in every minibatch.
+        check_place: of the check, and what it stops: "before_step": before the step, everything;
             "before_step_this_epoch": before the step, this epoch only; "after_step": after the
             step, everything; "after_epoch": after the last minibatch of an epoch, everything;
             "never".
     """
     everything = epochs * minibatches
-    if not is_exceeded or place == "never":
+    if not is_kl_exceeded or check_place == "never":
         return everything, everything
     return {
         "before_step": (0, 1),
         "before_step_this_epoch": (0, epochs),
         "after_step": (1, 1),
         "after_epoch": (minibatches, minibatches),
-    }[place]
+    }[check_place]

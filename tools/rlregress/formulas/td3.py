@@ -19,7 +19,7 @@ def compute_clipped_gaussian_std(sigma: float, bound: float) -> float:
     return float(sigma * np.sqrt(1.0 - 2.0 * tail - 2.0 * c * density + 2.0 * c**2 * tail))
 
 
-def compute_clipped_noise_statistics(
+def compute_clipped_noise_std_and_quantile(
     sigma: float, bound: float, level: float = 0.999
 ) -> np.ndarray:
     """[standard deviation, level-quantile of |noise| / standard deviation] of clipped noise, [2].

@@ -83,7 +83,7 @@ class Framework:
         if not self.packages:
             raise ValueError("packages is (); expected the package under test, and those beside it")
 
-    def is_named_after_algorithm(self, algorithm: str, words: Collection[str]) -> bool:
+    def do_words_name_algorithm(self, algorithm: str, words: Collection[str]) -> bool:
         """Return whether a word in the name of a file or a training belongs to an algorithm.
 
         A word does if it is the algorithm's name, ends with it, as ``recurrentppo`` does, or is

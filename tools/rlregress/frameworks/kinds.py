@@ -247,7 +247,7 @@ class Call(Kind):
     """Calls of classes and functions with many combinations of arguments."""
 
     def list_generated_calls(self) -> Mapping[str, TraceTraining]:
-        """Return title "<algorithm> calls-<part>" -> calls that are generated from signatures."""
+        """Return calls with generated arguments, by title: "<algorithm> calls-<part>"."""
         return {}
 
 

@@ -42,23 +42,23 @@ class Preprocessing:
 Measure = Callable[[Preprocessing, Inputs], np.ndarray]
 
 
-def _make_measurement_of_scene(name: str, scene: Callable[..., np.ndarray]) -> Measure:
-    """Return a measurement: the result of a scene of ``atari_play`` behind the wrapper ``name``."""
-    return lambda own, i: scene(own.part(AtariGame(), name))
+def _make_scene_measurement(wrapper: str, scene: Callable[..., np.ndarray]) -> Measure:
+    """Return a measurement: the result of a scene of ``atari_play`` behind a wrapper."""
+    return lambda own, i: scene(own.part(AtariGame(), wrapper))
 
 
-def _make_measurement_of_scene_with_inputs(name: str, scene: Callable[..., np.ndarray]) -> Measure:
-    """Return a measurement as ``_make_measurement_of_scene``; the scene gets the inputs, too."""
-    return lambda own, i: scene(own.part(AtariGame(), name), i)
+def _make_scene_measurement_with_inputs(wrapper: str, scene: Callable[..., np.ndarray]) -> Measure:
+    """Return a measurement as ``_make_scene_measurement``; the scene gets the inputs, too."""
+    return lambda own, i: scene(own.part(AtariGame(), wrapper), i)
 
 
-def _make_measurement_of_image_networks(scene: Callable[..., np.ndarray]) -> Measure:
+def _make_image_network_measurement(scene: Callable[..., np.ndarray]) -> Measure:
     return lambda own, i: scene(own.vision(i["pixel"]))
 
 
 def measure_noop_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
     """Return the fewest and the most no-ops of a reset, and 1 if all its actions are no-ops."""
-    return atari_play.summarize_noop_openings(
+    return atari_play.summarize_noop_resets(
         *(atari_play.list_actions_of_reset(preprocessing.waiting(most)) for most in (False, True))
     )
 
@@ -66,7 +66,7 @@ def measure_noop_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarr
 def measure_fire_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
     """Return number, first and second of a reset's actions; their number in a game without FIRE."""
     parts = (preprocessing.part(AtariGame(fire=fire), "FireResetEnv") for fire in (True, False))
-    return atari_play.summarize_fire_openings(*map(atari_play.list_actions_of_reset, parts))
+    return atari_play.summarize_fire_resets(*map(atari_play.list_actions_of_reset, parts))
 
 
 def measure_resized_frame(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
@@ -89,35 +89,31 @@ def measure_image_scaling(preprocessing: Preprocessing, inputs: Inputs) -> np.nd
 MEASUREMENTS: Mapping[str, Measure] = {
     "atari.noop_reset": measure_noop_reset,
     "atari.fire_reset": measure_fire_reset,
-    "atari.fire_reset.stale": _make_measurement_of_scene(
+    "atari.fire_reset.stale": _make_scene_measurement(
         "FireResetEnv", atari_play.play_reset_ended_by_second_action
     ),
-    "atari.episodic_life": _make_measurement_of_scene(
-        "EpisodicLifeEnv", atari_play.play_lost_lives
-    ),
-    "atari.episodic_life.over": _make_measurement_of_scene(
+    "atari.episodic_life": _make_scene_measurement("EpisodicLifeEnv", atari_play.play_lost_lives),
+    "atari.episodic_life.over": _make_scene_measurement(
         "EpisodicLifeEnv", atari_play.play_reset_after_lost_life
     ),
-    "atari.max_and_skip": _make_measurement_of_scene_with_inputs(
+    "atari.max_and_skip": _make_scene_measurement_with_inputs(
         "MaxAndSkipEnv", atari_play.play_one_action
     ),
-    "atari.max_and_skip.end": _make_measurement_of_scene_with_inputs(
+    "atari.max_and_skip.end": _make_scene_measurement_with_inputs(
         "MaxAndSkipEnv", atari_play.play_end_within_action
     ),
-    "atari.max_and_skip.stale": _make_measurement_of_scene_with_inputs(
+    "atari.max_and_skip.stale": _make_scene_measurement_with_inputs(
         "MaxAndSkipEnv", atari_play.play_final_observation
     ),
     "atari.warp_frame": measure_resized_frame,
     "atari.frame_stack": lambda own, i: atari_play.play_stacked_frames(own.stacked()),
-    "atari.clip_reward": _make_measurement_of_scene_with_inputs(
+    "atari.clip_reward": _make_scene_measurement_with_inputs(
         "ClipRewardEnv", atari_play.play_rewards
     ),
     "atari.image_scaling": measure_image_scaling,
-    "atari.activation": _make_measurement_of_image_networks(atari_vision.measure_activations),
-    "atari.shared_trunk": _make_measurement_of_image_networks(
-        atari_vision.count_parameters_by_output
-    ),
-    "atari.networks": _make_measurement_of_image_networks(atari_vision.list_layer_sizes),
+    "atari.activation": _make_image_network_measurement(atari_vision.measure_activations),
+    "atari.shared_trunk": _make_image_network_measurement(atari_vision.count_parameters_by_output),
+    "atari.networks": _make_image_network_measurement(atari_vision.list_layer_sizes),
     "atari.wrapper_order": lambda own, i: atari_play.play_whole_game(
         own.whole(AtariGame, int(i["noops"]))
     ),

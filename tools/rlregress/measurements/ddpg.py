@@ -206,7 +206,7 @@ def measure_learning_starts(make_agent: MakeContinuousAgent, inputs: Inputs) -> 
     return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
 
 
-def measure_new_draws_of_warmup(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
+def measure_distinct_warmup_actions(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure how many of the random actions of the warm-up are distinct.
 
     As for the start of learning: the policy is at the upper bound, without noise, so that an action
@@ -224,7 +224,7 @@ def measure_new_draws_of_warmup(make_agent: MakeContinuousAgent, inputs: Inputs)
     return np.array([1.0, len(np.unique(random)) / len(random)])
 
 
-def measure_clipped_gradient_norm(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
+def measure_inverse_clipped_norm(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure the norm to which huge gradients of the Q network are clipped, if they are.
 
     The framework's own loop; the Q network outputs ``value`` everywhere, so that the norm of its
@@ -251,6 +251,6 @@ MEASUREMENTS: Mapping[str, Callable[[MakeContinuousAgent, Inputs], np.ndarray]] 
     "ddpg.exploration.noise": measure_actions_with_exploration_noise,
     "ddpg.exploration.default": measure_default_exploration_noise,
     "ddpg.learning_starts": measure_learning_starts,
-    "ddpg.warmup.draw": measure_new_draws_of_warmup,
-    "ddpg.gradient.clip": measure_clipped_gradient_norm,
+    "ddpg.warmup.draw": measure_distinct_warmup_actions,
+    "ddpg.gradient.clip": measure_inverse_clipped_norm,
 }

@@ -116,7 +116,7 @@ def measure_loss_kind(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarr
     return np.array([agent.compute_loss([value, 0.0, 0.0], [0.0] * 3) for value in values])
 
 
-def measure_clipped_gradient_norm(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
+def measure_inverse_clipped_norm(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Measure the norm to which huge gradients are clipped, if they are.
 
     The framework's own loop; every parameter of the Q network is ``weight``, so that the gradients
@@ -213,7 +213,7 @@ def measure_steps_between_hard_updates(make_agent: MakeDiscreteAgent, inputs: In
     return np.diff(copies[:3]).astype(np.float64)
 
 
-def count_random_actions_by_draw(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
+def count_random_actions_per_draw(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Count the random actions of runs with different draws, which shows how epsilon falls.
 
     Epsilon is set to fall from ``first`` to ``last`` over ``falls`` of ``steps`` environment steps.
@@ -297,11 +297,11 @@ MEASUREMENTS: Mapping[str, Callable[[MakeDiscreteAgent, Inputs], np.ndarray]] = 
     "dqn.target.ties": measure_target_of_tied_actions,
     "dqn.target.terminal": measure_targets_at_episode_ends,
     "dqn.loss.kind": measure_loss_kind,
-    "dqn.gradient.clip": measure_clipped_gradient_norm,
+    "dqn.gradient.clip": measure_inverse_clipped_norm,
     "dqn.target_update.interval": measure_target_update_interval,
     "dqn.target_update.environments": measure_target_update_interval_of_several_environments,
     "dqn.target_update.share": measure_target_update_share,
-    "dqn.epsilon.schedule": count_random_actions_by_draw,
+    "dqn.epsilon.schedule": count_random_actions_per_draw,
     "dqn.epsilon.deterministic": measure_deterministic_exploration,
     "dqn.learning_starts": measure_learning_starts,
     "dqn.train_frequency": measure_train_frequency,

@@ -78,7 +78,7 @@ class LoopRecord:
     roles: list[str] = field(default_factory=list)
 
 
-#: called with the environment steps taken so far, over all environments
+#: callback with the environment steps taken so far, over all environments
 Look = Callable[[int], None]
 
 

@@ -58,7 +58,7 @@ def measure_normalised_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
     return _walk_and_observe(walk, inputs["observations"])[1:]
 
 
-def measure_last_of_equal_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
+def measure_observation_after_zeros(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return the last observation, normalised; ``still`` observations of 0 precede it."""
     return _walk_and_observe(walk, np.append(np.zeros(int(inputs["still"])), inputs["last"]))[-1:]
 
@@ -119,7 +119,7 @@ def measure_default_off_policy_normalisation(walk: Walk, inputs: Inputs) -> np.n
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[Walk, Inputs], np.ndarray]] = {
     "normalisation.observation": measure_normalised_observations,
-    "normalisation.observation.epsilon": measure_last_of_equal_observations,
+    "normalisation.observation.epsilon": measure_observation_after_zeros,
     "normalisation.observation.clip": measure_last_observations,
     "normalisation.observation.statistics": measure_early_and_late_observations,
     "normalisation.order": measure_normalised_observations,

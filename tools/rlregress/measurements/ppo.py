@@ -111,7 +111,7 @@ def measure_value_loss_distance(update: Update, inputs: Inputs) -> np.ndarray:
     return losses[1:] / losses[0]
 
 
-def measure_value_loss_ratios(update: Update, inputs: Inputs, **settings: Any) -> np.ndarray:
+def measure_relative_value_losses(update: Update, inputs: Inputs, **settings: Any) -> np.ndarray:
     """Return the value losses of two minibatches, divided by that of a third one."""
     cases = zip(inputs["returns"], inputs["old_values"], strict=False)
     losses = np.array(
@@ -120,9 +120,9 @@ def measure_value_loss_ratios(update: Update, inputs: Inputs, **settings: Any) -
     return losses[:2] / losses[2]
 
 
-def measure_value_loss_ratios_with_clip(update: Update, inputs: Inputs) -> np.ndarray:
-    """Return the results of ``measure_value_loss_ratios`` with the clip switched on."""
-    return measure_value_loss_ratios(update, inputs, value_clip=float(inputs["clip_range"]))
+def measure_relative_clipped_value_losses(update: Update, inputs: Inputs) -> np.ndarray:
+    """Return the results of ``measure_relative_value_losses`` with the clip switched on."""
+    return measure_relative_value_losses(update, inputs, value_clip=float(inputs["clip_range"]))
 
 
 def measure_value_loss_ratio_of_far_old_value(update: Update, inputs: Inputs) -> np.ndarray:
@@ -198,8 +198,8 @@ MEASUREMENTS: Mapping[str, Callable[[Update, Inputs], np.ndarray]] = {
     "ppo.value_loss.scale": measure_value_loss_scale,
     "ppo.value_loss.coefficient": measure_value_loss_coefficient,
     "ppo.value_loss.distance": measure_value_loss_distance,
-    "ppo.value_clip": measure_value_loss_ratios_with_clip,
-    "ppo.value_clip.default": measure_value_loss_ratios,
+    "ppo.value_clip": measure_relative_clipped_value_losses,
+    "ppo.value_clip.default": measure_relative_value_losses,
     "ppo.value_clip.range": measure_value_loss_ratio_of_far_old_value,
     "ppo.value_clip.gradient": measure_value_clip_gradient,
     "ppo.entropy.bonus": measure_entropy_gradient,

@@ -112,14 +112,14 @@ class RecordedTraining:
         advantages = np.concatenate(self.advantages).reshape(-1, steps)
         return np.take_along_axis(advantages, order, axis=1)
 
-    def list_policy_changes(self) -> list[bool]:
+    def flag_policy_changes(self) -> list[bool]:
         """Return for each minibatch whether the policy differs from that of the rollout."""
         return [bool(np.abs(ratios).max() > _NEGLIGIBLE) for ratios in self.log_ratios]
 
-    def list_first_policy_changes(self, rollouts: int) -> np.ndarray:
+    def flag_policy_changes_at_start(self, rollouts: int) -> np.ndarray:
         """Return whether the first minibatch of each rollout has a changed policy, [rollouts]."""
         return np.array(
-            self.list_policy_changes()[:: len(self.log_ratios) // rollouts], dtype=np.float64
+            self.flag_policy_changes()[:: len(self.log_ratios) // rollouts], dtype=np.float64
         )
 
 
@@ -158,7 +158,7 @@ def measure_growth_of_minibatches_with_rollout(train: Train, inputs: Inputs) -> 
     return np.array([len(long[0]) / len(short[0]), len(long) / len(short)])
 
 
-def measure_order_of_samples(train: Train, inputs: Inputs) -> np.ndarray:
+def flag_sorted_and_repeated_epochs(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether epoch 1 keeps the order of collection, and whether epoch 2 repeats epoch 1."""
     steps = int(inputs["rollout_steps"])
     evaluated = train(_make_settings(inputs, steps, epochs=int(inputs["epochs"]))).evaluated
@@ -186,7 +186,7 @@ def measure_updates_until_early_stop(train: Train, inputs: Inputs) -> np.ndarray
     return np.ravel([[len(own.rates), len(own.evaluated)] for own in trainings])
 
 
-def measure_recomputed_advantages(train: Train, inputs: Inputs) -> np.ndarray:
+def flag_recomputed_advantages(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether the advantages of later epochs differ from those of the first."""
     rewards = np.array(inputs["rewards"])
     settings = _make_settings(inputs, len(rewards), epochs=3, rewards=rewards, learning_rate=0.1)
@@ -201,7 +201,7 @@ def measure_advantages_and_policy_changes(train: Train, inputs: Inputs) -> np.nd
         _make_settings(inputs, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
     )
     (a,) = training.order_advantages_by_sample(len(rewards))
-    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *training.list_policy_changes()])
+    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *training.flag_policy_changes()])
 
 
 def measure_steps_and_updates(train: Train, inputs: Inputs) -> np.ndarray:
@@ -300,8 +300,8 @@ def measure_entropy_coefficients(train: Train, inputs: Inputs) -> np.ndarray:
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
     "ppo.minibatches.remainder": measure_optimizer_steps_of_two_rollouts,
-    "ppo.epochs.shuffle": measure_order_of_samples,
-    "ppo.advantages.recomputed": measure_recomputed_advantages,
+    "ppo.epochs.shuffle": flag_sorted_and_repeated_epochs,
+    "ppo.advantages.recomputed": flag_recomputed_advantages,
     "ppo.advantage.granularity": measure_advantages_and_policy_changes,
     "ppo.iterations": measure_steps_and_updates,
     "ppo.minibatches": measure_minibatch_sizes,

@@ -81,7 +81,7 @@ def measure_loss_of_several_networks(make_agent: MakeQuantileCritic, inputs: Inp
     return np.array([both / single])
 
 
-def measure_target_action(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
+def measure_mean_target_quantile(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Measure the mean of the target's quantiles, which shows the next action that is chosen.
 
     In every state the Q network outputs ``online`` for each action, all quantiles alike, and the

@@ -57,9 +57,9 @@ class Settings:
         """Steps of a rollout in all environments."""
         return self.steps * len(self.scripts)
 
-    def name_loss_weights(self, value: str, entropy: str) -> dict[str, float]:
+    def map_loss_weights_to_names(self, value_name: str, entropy_name: str) -> dict[str, float]:
         """Return the loss weights that are set, by the framework's names."""
-        coefficients = {value: self.value_coefficient, entropy: self.entropy_coefficient}
+        coefficients = {value_name: self.value_coefficient, entropy_name: self.entropy_coefficient}
         return {name: number for name, number in coefficients.items() if number is not None}
 
 
@@ -119,7 +119,7 @@ def _make_script_of_ends(steps: int, period: int = 0) -> list[float]:
     return script
 
 
-def measure_memory_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
+def flag_memory_resets_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
     """Return four flags: the action mean after an end equals that of the first step; so does that
     at the start of the next rollout; then both for values.
     """
@@ -134,7 +134,7 @@ def measure_memory_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
     return np.array(same, dtype=np.float64)
 
 
-def measure_memory_in_update(train: Train, inputs: Inputs) -> np.ndarray:
+def flag_changed_outputs_in_update(train: Train, inputs: Inputs) -> np.ndarray:
     """Return flags [4]: recomputed ratios are not 1 before an end, after it; values likewise."""
     steps, episodes = int(inputs["rollout"]), [int(episode) for episode in inputs["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
@@ -187,7 +187,7 @@ def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
     return Settings([{"rewards": rewards}, ending], steps, discount=0.0, **options)
 
 
-def measure_step_counts_of_means(train: Train, inputs: Inputs) -> np.ndarray:
+def count_steps_in_loss_means(train: Train, inputs: Inputs) -> np.ndarray:
     """Return the number of steps in the mean of the policy, value and entropy loss, and in the
     normalisation of advantages.
     """
@@ -217,7 +217,7 @@ def _require_one_number(numbers: Sequence[float]) -> float:
     return numbers[0]
 
 
-def measure_bootstrap_values(train: Train, inputs: Inputs) -> np.ndarray:
+def flag_bootstrapped_values(train: Train, inputs: Inputs) -> np.ndarray:
     """Return five flags: a truncation bootstraps from the next value with memory, without memory;
     the end of a rollout from the same two; a truncation from the value of its own step.
     """
@@ -242,7 +242,7 @@ def measure_bootstrap_values(train: Train, inputs: Inputs) -> np.ndarray:
     return np.array([abs(a - b) < _NEGLIGIBLE for a, b in pairs], dtype=np.float64)
 
 
-def measure_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
+def flag_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether values differ between steps, and whether they change without policy memory."""
     steps = int(inputs["rollout"])
     # rollouts are whole episodes; the policy's memory is off in the third, and the second begins

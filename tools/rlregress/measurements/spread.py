@@ -20,7 +20,7 @@ def compute_log2_spread(actions: np.ndarray) -> float:
     return max(math.log2(spread), SILENT) if spread > 0 else SILENT
 
 
-def compute_spread_between_environments(actions: np.ndarray) -> np.ndarray:
+def compute_independent_noise_share(actions: np.ndarray) -> np.ndarray:
     """Return the number of environments, and the share of the noise that differs between them.
 
     The share is the deviation within a step divided by the spread of all actions: 1 where each

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.measurements import twin_details
-from rlregress.measurements.spread import compute_log2_spread, compute_spread_between_environments
+from rlregress.measurements.spread import compute_independent_noise_share, compute_log2_spread
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
 from rlregress.measurements.twin_details import Inputs, Measurement, make_loop_settings
 
@@ -128,7 +128,7 @@ def measure_exploration_of_several_environments(
 ) -> np.ndarray:
     """Measure the number of environments, and the share of noise that differs between them."""
     options = {"environments": int(inputs["environments"]), "per_environment": True}
-    return compute_spread_between_environments(
+    return compute_independent_noise_share(
         _collect_actions(make_driver, inputs, pre_tanh=0.0, deviation=0.1, **options)
     )
 
@@ -162,12 +162,12 @@ MEASUREMENTS: Mapping[str, Measurement] = {
     "td3.actor_loss": twin_details.measure_actor_loss,
     "td3.target_update.polyak": twin_details.measure_target_update,
     "td3.target_update.parameter": twin_details.measure_target_update,
-    "td3.replay.action": twin_details.measure_replay_action,
+    "td3.replay.action": twin_details.measure_received_and_stored_action,
     "td3.learning_starts": twin_details.measure_learning_starts,
     "td3.update_ratio": partial(twin_details.measure_update_ratio, ("critic",)),
     "td3.vectorisation": twin_details.measure_steps_and_updates_of_several_environments,
     "td3.networks": twin_details.measure_network_architecture,
-    "td3.gradient_clip": twin_details.measure_clipped_gradient_norms,
+    "td3.gradient_clip": twin_details.measure_inverse_clipped_norms,
     "td3.adam.epsilon": twin_details.measure_adam_epsilon,
     "td3.target_noise.law": measure_smoothing_noise,
     "td3.target_noise.bounds": measure_shares_beyond_bounds,

@@ -13,7 +13,7 @@ import numpy as np
 Inputs = Mapping[str, Any]
 
 
-class Step(Protocol):
+class PolicyUpdate(Protocol):
     """A callable that runs one update of a Gaussian policy, from mean 0 and deviation 1."""
 
     def __call__(
@@ -33,66 +33,67 @@ class Step(Protocol):
         """
 
 
-def _measure_divergence(step: Step, **settings: float) -> float:
+def _measure_divergence(update: PolicyUpdate, **settings: float) -> float:
     """Return KL divergence of an update that moves the mean alone."""
-    mean, _ = step([1.0, -1.0], [1.0, -1.0], **settings)
+    mean, _ = update([1.0, -1.0], [1.0, -1.0], **settings)
     return 0.5 * mean**2
 
 
-def measure_kl_bound(step: Step, inputs: Inputs) -> np.ndarray:
+def measure_kl_bound(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     """Measure the default bound on the KL divergence of an update."""
     bound = float(inputs["bound"])
-    return np.array([bound * _measure_divergence(step) / _measure_divergence(step, bound=bound)])
+    default = _measure_divergence(update)
+    return np.array([bound * default / _measure_divergence(update, bound=bound)])
 
 
-def measure_effect_of_damping(step: Step, inputs: Inputs) -> np.ndarray:
+def measure_effect_of_damping(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     """Return the KL divergence of an update with the default damping, divided by the bound."""
     bound = float(inputs["bound"])
-    return np.array([_measure_divergence(step, bound=bound) / bound])
+    return np.array([_measure_divergence(update, bound=bound) / bound])
 
 
 def _measure_share_of_longest_step(
-    step: Step, actions: Sequence[float], advantages: Sequence[float], bound: float
+    update: PolicyUpdate, actions: Sequence[float], advantages: Sequence[float], bound: float
 ) -> float:
     """Return the change of the log deviation as a share of the longest step, without damping."""
-    _, log_std = step(actions, advantages, bound=bound, damping=0.0)
+    _, log_std = update(actions, advantages, bound=bound, damping=0.0)
     return float(abs(log_std) / np.sqrt(bound))
 
 
-def measure_line_search(step: Step, inputs: Inputs) -> np.ndarray:
+def measure_line_search(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     """Return for each case the length of the step that the line search takes, over the longest."""
     cases = zip(inputs["actions"], inputs["advantages"], strict=False)
     return np.array(
         [
-            _measure_share_of_longest_step(step, actions, advantages, float(inputs["bound"]))
+            _measure_share_of_longest_step(update, actions, advantages, float(inputs["bound"]))
             for actions, advantages in cases
         ]
     )
 
 
-def measure_length_of_step_that_must_improve(step: Step, inputs: Inputs) -> np.ndarray:
+def measure_shortened_step_length(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     """Return the step's length over the longest one, where only a shortened step improves."""
     action = float(inputs["action"])
     return np.array(
         [
             _measure_share_of_longest_step(
-                step, [action, -action], [1.0, 1.0], float(inputs["bound"])
+                update, [action, -action], [1.0, 1.0], float(inputs["bound"])
             )
         ]
     )
 
 
-def measure_direction_of_step(step: Step, inputs: Inputs) -> np.ndarray:
+def measure_direction_of_step(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     """Return the direction of the step: change of the log deviation over that of the mean."""
-    mean, log_std = step([float(inputs["action"])] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
+    mean, log_std = update([float(inputs["action"])] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
     return np.array([log_std / mean])
 
 
 #: detail id -> its measurement.
-MEASUREMENTS: Mapping[str, Callable[[Step, Inputs], np.ndarray]] = {
+MEASUREMENTS: Mapping[str, Callable[[PolicyUpdate, Inputs], np.ndarray]] = {
     "trpo.kl.bound": measure_kl_bound,
     "trpo.damping": measure_effect_of_damping,
     "trpo.line_search": measure_line_search,
-    "trpo.line_search.expected": measure_length_of_step_that_must_improve,
+    "trpo.line_search.expected": measure_shortened_step_length,
     "trpo.direction": measure_direction_of_step,
 }

@@ -136,7 +136,7 @@ def measure_target_update(make_driver: MakeTwinDriver, inputs: Inputs) -> np.nda
     )
 
 
-def measure_replay_action(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
+def measure_received_and_stored_action(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the last action that the environment received, and the one that is stored."""
     steps = int(inputs.get("batch_size", 1))
     bounds = {"low": inputs["low"], "high": inputs["high"], "pre_tanh": float(inputs["pre_tanh"])}
@@ -192,7 +192,7 @@ def measure_network_architecture(make_driver: MakeTwinDriver, inputs: Inputs) ->
     ).describe_architecture()
 
 
-def measure_clipped_gradient_norms(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
+def measure_inverse_clipped_norms(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure one over the first gradient norms of Q networks and policy; 0.0 beyond 1e3."""
     steps = int(inputs["batch_size"]) + 3
     journal = make_driver(

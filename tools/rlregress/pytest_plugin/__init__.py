@@ -44,7 +44,7 @@ from rlregress.catalogue.implementation import (
 from rlregress.check_options import CheckOptions
 from rlregress.errors import (
     UserError,
-    refuse_unusable_arguments,
+    refuse_empty_or_repeated_values,
     show_damaged_records_as_sentences,
     suggest_names,
 )
@@ -133,7 +133,9 @@ def pytest_configure(config: pytest.Config) -> None:
         # and the training that runs here ends with this process
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     try:
-        refuse_unusable_arguments(map(str, config.invocation_params.args), suite_options.NAMING)
+        refuse_empty_or_repeated_values(
+            map(str, config.invocation_params.args), suite_options.NAMING
+        )
         _check_paths_exist(config)
         for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
             if adapter.framework.checkout and config.getoption(f"--{adapter.name}"):
@@ -721,7 +723,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         evidence_file.collect_unjudged_quantities(entries)
     ):
         terminalreporter.write_line(line)
-    for name, kinds in evidence_file.collect_outcomes_of_unloadable_kinds(entries).items():
+    for name, kinds in evidence_file.collect_failures_of_old_files(entries).items():
         for line in words.describe_files_not_loaded(kinds):
             terminalreporter.write_line(f"{name}: {line}")
     for name, kinds in evidence_file.collect_loading_outcomes_of_old_files(entries).items():

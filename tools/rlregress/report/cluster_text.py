@@ -35,7 +35,7 @@ def format_store_status(
         rows.append(("all", *_format_counts_of_states(total)))
     lines = tables.align_columns(rows)
     lines += _format_time_left(survey, total)
-    lines += _describe_attempts(survey)
+    lines += _describe_unfinished_attempts(survey)
     lines += _list_first_lines(
         [f"failed ({number}): {reason}" for reason, number in survey.reasons.most_common()]
     )
@@ -76,7 +76,7 @@ def _format_time_left(survey: StoreStatus, total: Counter[str]) -> list[str]:
     return ["nothing is running: launch again to do the remaining runs"]
 
 
-def _describe_attempts(survey: StoreStatus) -> list[str]:
+def _describe_unfinished_attempts(survey: StoreStatus) -> list[str]:
     attempts_by_state: dict[str, list[Attempt]] = {
         state: [] for state in ("stuck", "stopped", "running")
     }

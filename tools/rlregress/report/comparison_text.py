@@ -69,7 +69,7 @@ def _make_table_of_differences(comparison: Comparison, rows: Sequence[DetailRow]
         ]
         for row in rows
     ]
-    titles = [name_with_version(name, version) for name, version in comparison.versions.items()]
+    titles = [add_version_to_name(name, version) for name, version in comparison.versions.items()]
     return Table(("detail", *titles, "consequence"), cells)
 
 
@@ -95,7 +95,7 @@ def print_comparison(comparison: Comparison) -> None:
         print(f"{describe_number_of_differences(comparison)}.")
 
 
-def name_with_version(framework: str, version: str) -> str:
+def add_version_to_name(framework: str, version: str) -> str:
     """Return a framework's name with its version, unless the name has it already."""
     return framework if framework.endswith(f"@{version}") else f"{framework} {version}"
 

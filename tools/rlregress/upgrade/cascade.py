@@ -504,7 +504,7 @@ def _list_unused_detail_families(
         # nothing was chosen, or it is not known what the script executes
         return []
     is_about, algorithms = (
-        adapter.framework.is_named_after_algorithm,
+        adapter.framework.do_words_name_algorithm,
         _list_algorithms_of_all_adapters(),
     )
     other_families = {name for name in algorithms if not is_about(name, words)}

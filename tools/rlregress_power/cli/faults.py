@@ -12,7 +12,7 @@ from rlregress import frameworks, progress
 from rlregress.catalogue import requested_names
 from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.cli import html_option, output, waiting
-from rlregress.cli.html_option import Page
+from rlregress.cli.html_option import RequestedPage
 from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, get_typed_command
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
@@ -42,7 +42,7 @@ _TIERS = "tiers"
 
 
 def run_instrument(
-    name: str, faults: Sequence[Fault], workers: int, page: Page, **further: Any
+    name: str, faults: Sequence[Fault], workers: int, page: RequestedPage, **further: Any
 ) -> bool:
     """Inject faults, run the instrument and print; return whether enough are detected.
 

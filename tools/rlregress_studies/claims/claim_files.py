@@ -208,7 +208,7 @@ def load_claims(folder: Path) -> tuple[Claim, ...]:
             )
     for path in datafiles.list_toml_files(folder, "claims of a source document"):
         read: _Document = datafiles.read_data_file(path, _Document)
-        places = datafiles.list_places_of_tables(path, "claim", len(read.claim))
+        places = datafiles.describe_places_of_tables(path, "claim", len(read.claim))
         for row, place in zip(read.claim, places, strict=True):
             if row.id in claims:
                 raise UserError(f"{place}: the id '{row.id}' is taken; give every claim its own")

@@ -127,7 +127,7 @@ def test_a_launch_of_waves_goes_on_until_the_check_has_a_verdict(
         report=tmp_path / "report", cells=stored_selection.cells, store=str(tmp_path / "runs"),
         fresh_seeds=True,
     )  # fmt: skip
-    launched = waves_command.Waves(options, site=None, wait=False)
+    launched = waves_command.WaveOptions(options, site=None, wait=False)
     dial["left"] = 20
     with pytest.raises(SessionEnded):
         waves_command.run_waves_to_verdict(launched)
@@ -139,6 +139,6 @@ def test_a_launch_of_waves_goes_on_until_the_check_has_a_verdict(
     assert set(Counter(done).values()) == {1}
     session = check_run.open_check_session(options)
     assert build_next_wave(session) is None
-    with waves_command._lock_waves_of_session(session, wait=False):
+    with waves_command._lock_waves_or_name_holder(session, wait=False):
         assert waves_command.run_waves_to_verdict(launched) == run_one.RESUMABLE
     assert "is doing these runs; run the command again" in capsys.readouterr().out

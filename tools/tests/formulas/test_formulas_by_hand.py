@@ -47,7 +47,7 @@ FORMULAS = {
     "no gradient stays none": (lambda: clipped_joint(0.5, [0.0]), [0.0]),
     # steps and evaluations of three epochs of two minibatches
     "stopped after a step": (
-        lambda: [schedules.count_updates_until_early_stop(s, 3, 2, "after_step")
+        lambda: [schedules.count_steps_and_minibatches(s, 3, 2, "after_step")
                  for s in (True, False)],
         [(1, 1), (6, 6)]),
     "divided by one less": (

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from rlregress import frameworks
-from rlregress.frameworks.skrl.recurrent_layers import Memory, RecurrentLayers
+from rlregress.frameworks.skrl.recurrent_layers import Recurrence, RecurrentLayers
 from rlregress.inside import events
 from rlregress.inside.recorder import Recorder
 from rlregress.probing import option_trainings
@@ -125,7 +125,7 @@ def test_a_version_that_lacks_all_trainings_does_not_offer_them():
     runs = OptionTrainings({"shift": lacking}, ["shifting"])(MixedEndsEnv, 0)
     with pytest.raises(Unsupported, match="none of these trainings"):
         Recorder(events.Places([])).record_runs_as_results(runs)
-    layers = RecurrentLayers(2, Memory("gru", steps=4, environments=3)).train()
+    layers = RecurrentLayers(2, Recurrence("gru", steps=4, environments=3)).train()
     rows, ends = torch.randn(12, 2), torch.zeros(12, 1, dtype=torch.bool)
     ends[1] = ends[6] = True
     inputs = {"rnn": [torch.zeros(2, 12, 6)], "terminated": ends}

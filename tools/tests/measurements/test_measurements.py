@@ -78,7 +78,7 @@ def test_what_is_no_answer():
     assert judge_observation(detail, probe({})).variant is None
     inputs = registry.get_detail("recurrent.padding").copy_inputs()
     with pytest.raises(RuntimeError, match="expected one step of the optimiser, found 2"):
-        recurrent.measure_step_counts_of_means(lambda _: Record(losses=[1.0, 1.0]), inputs)
+        recurrent.count_steps_in_loss_means(lambda _: Record(losses=[1.0, 1.0]), inputs)
     assert math.isnan(find_argmin_of_loss(lambda q: abs(q - 0.6)))
 
 

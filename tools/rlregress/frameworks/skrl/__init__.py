@@ -29,7 +29,7 @@ ADAPTER = Adapter(
         algorithms=("ppo", "sac", "td3"),
         behavior_only=("dqn", "ddpg"),
         recorded_methods=(
-            "rlregress.frameworks.skrl.train.builtin_trainings:Look.numbers",
+            "rlregress.frameworks.skrl.train.builtin_trainings:TensorReader.read_numbers",
             "skrl.resources.preprocessors.torch.running_standard_scaler:RunningStandardScaler.forward",
         ),
         logged=("skrl.agents.torch.base:Agent.track_data",),

@@ -19,7 +19,7 @@ from skrl.trainers.torch import SequentialTrainer
 from torch import nn
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.recurrent_layers import Memory, RecurrentLayers
+from rlregress.frameworks.skrl.recurrent_layers import Recurrence, RecurrentLayers
 from rlregress.probing.families import is_absent_name
 from rlregress.probing.scripted import Scripted
 
@@ -69,7 +69,7 @@ class Layers(NamedTuple):
     sizes: Sequence[int] = (4,)
     activation: Any = nn.Tanh
     squash: bool = True
-    memory: Memory | None = None
+    memory: Recurrence | None = None
     dropout: float = 0.0
     initialised: bool = False
 
@@ -168,7 +168,7 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
         return compat.make_gaussian_result(outputs[:, :-1], self.log_std, states)
 
 
-class Training:
+class AgentSetup:
     """An agent with its models, memory and environments, ready to be trained.
 
     Args:
@@ -259,12 +259,12 @@ class Training:
         names = [name for name in self.models if name.startswith(("target_critic", "target_q"))]
         return [parameter for name in names for parameter in self.models[name].parameters()]
 
-    def get_stored_values(self, name: str) -> torch.Tensor:
+    def read_stored_tensor(self, name: str) -> torch.Tensor:
         """Return the tensor of the memory with this name."""
         return compat.read_stored_tensor(self.memory, name)
 
 
-def make_joint_trainer(trainings: Sequence[Training], steps: int) -> Any:
+def make_joint_trainer(trainings: Sequence[AgentSetup], steps: int) -> Any:
     """Return a trainer of several agents, each in its own environments, for ``steps`` steps."""
     environment = wrap_environments(
         [single for training in trainings for single in training.environments], {}

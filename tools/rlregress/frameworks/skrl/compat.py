@@ -69,14 +69,14 @@ def _convert_settings_to_version(algorithm: str, settings: Mapping[str, Any]) ->
 
 
 def make_agent_of_kind(
-    algorithm: str, settings: Mapping[str, Any], has_memory: bool = False, **parts: Any
+    algorithm: str, settings: Mapping[str, Any], is_recurrent: bool = False, **parts: Any
 ) -> Any:
     """Return an agent of skrl with its own defaults but for ``settings``.
 
     It writes no files unless ``settings`` have an ``experiment`` that does.
 
     Args:
-        has_memory: it is the one for models with memory.
+        is_recurrent: whether it is the agent for recurrent models.
     """
     module = importlib.import_module(f"skrl.agents.torch.{algorithm}")
     own_settings = _convert_settings_to_version(algorithm, settings) if FIRST else dict(settings)
@@ -88,7 +88,7 @@ def make_agent_of_kind(
         if unknown:
             raise Unsupported(f"{algorithm.upper()} has no setting {', '.join(sorted(unknown))}")
         own_settings["experiment"] = {**defaults["experiment"], **own_settings["experiment"]}
-    name = algorithm.upper() + ("_RNN" if has_memory else "")
+    name = algorithm.upper() + ("_RNN" if is_recurrent else "")
     return getattr(module, name)(cfg=own_settings, device="cpu", **parts)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from skrl.utils import set_seed
 
-from rlregress.frameworks.skrl.agents import Layers, Training
+from rlregress.frameworks.skrl.agents import AgentSetup, Layers
 from rlregress.frameworks.skrl.train import training
 from rlregress.frameworks.skrl.train.builtin_trainings import SETTINGS
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
@@ -19,26 +19,26 @@ _STEPS, _FILE = 48, "agent.pt"
 _LAYERS = Layers(sizes=(8, 8))
 
 
-def _make_training(algorithm: str, make_env: Callable[..., Any], seed: int) -> Training:
+def _make_training(algorithm: str, make_env: Callable[..., Any], seed: int) -> AgentSetup:
     set_seed(seed)
-    training = Training(
+    training = AgentSetup(
         algorithm, make_env(discrete=algorithm == "dqn"), layers=_LAYERS, **SETTINGS[algorithm]()
     )
     training.action_space.seed(seed)
     return training
 
 
-def _train_new_agent(algorithm: str, make_env: Callable[..., Any], seed: int) -> Training:
+def _train_new_agent(algorithm: str, make_env: Callable[..., Any], seed: int) -> AgentSetup:
     training = _make_training(algorithm, make_env, seed)
     training.run_steps(_STEPS)
     return training
 
 
-def _save_agent(training: Training, folder: str) -> None:
+def _save_agent(training: AgentSetup, folder: str) -> None:
     training.agent.save(os.path.join(folder, _FILE))
 
 
-def _load_agent(algorithm: str, make_env: Callable[..., Any], folder: str) -> Training:
+def _load_agent(algorithm: str, make_env: Callable[..., Any], folder: str) -> AgentSetup:
     # of another seed: what is not loaded is another number
     training = _make_training(algorithm, make_env, 7)
     # preprocessors and optimizers may be made with the first step
@@ -47,7 +47,7 @@ def _load_agent(algorithm: str, make_env: Callable[..., Any], folder: str) -> Tr
     return training
 
 
-def _list_items_of_training(trained: Training) -> Iterator[Item]:
+def _list_items_of_training(trained: AgentSetup) -> Iterator[Item]:
     load, agent = type(trained.agent).load, training.make_trained_agent(trained, 0, {})
     observations = np.random.default_rng(0).normal(size=(8, 3))
     yield "parameters", dict(agent.parameters), load
@@ -56,13 +56,13 @@ def _list_items_of_training(trained: Training) -> Iterator[Item]:
     yield "values", agent.value(observations), load
 
 
-def _map_preprocessor_states(training: Training) -> dict[str, Any]:
+def _map_preprocessor_states(training: AgentSetup) -> dict[str, Any]:
     modules = training.agent.checkpoint_modules
     return {name: module.state_dict() for name, module in modules.items()
             if name.endswith("preprocessor") and hasattr(module, "state_dict")}  # fmt: skip
 
 
-def _list_items_of_continued_training(trained: Training) -> Iterator[Item]:
+def _list_items_of_continued_training(trained: AgentSetup) -> Iterator[Item]:
     set_seed(3)
     trained.run_steps(_STEPS)
     parameters = dict(training.make_trained_agent(trained, 0, {}).parameters)

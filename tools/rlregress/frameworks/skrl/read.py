@@ -13,7 +13,7 @@ import numpy as np
 from torch import nn
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.agents import AgentSetup
 from rlregress.frameworks.skrl.train.training import (
     SETTINGS,
     SWITCHED_OFF_BY_ZERO,
@@ -61,10 +61,10 @@ def map_hyperparameters_to_own_names() -> dict[tuple[str, str], dict[str, str]]:
     return by_cell
 
 
-def _make_small_training(algorithm: str, **arguments: Any) -> Training:
+def _make_small_training(algorithm: str, **arguments: Any) -> AgentSetup:
     discrete = len(_BOUND) if algorithm == "dqn" else 0
     environment = Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=discrete)
-    return Training(algorithm, environment, **arguments)
+    return AgentSetup(algorithm, environment, **arguments)
 
 
 def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
@@ -94,7 +94,7 @@ def read_applied_hyperparameters(
     return {**_read_values_of_training(algorithm, training), **memory, "hidden_sizes": sizes}
 
 
-def _read_values_of_training(algorithm: str, training: Training) -> dict[str, Any]:
+def _read_values_of_training(algorithm: str, training: AgentSetup) -> dict[str, Any]:
     agent = training.agent
     values = {
         name: compat.read_setting(agent, setting)

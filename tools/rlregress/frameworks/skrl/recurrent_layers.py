@@ -14,7 +14,7 @@ _LAYERS, _SIZE = 2, 6
 _KINDS: Mapping[str, Any] = {"gru": (nn.GRU, 1), "lstm": (nn.LSTM, 2), "rnn": (nn.RNN, 1)}
 
 
-class Memory(NamedTuple):
+class Recurrence(NamedTuple):
     """Options of a model's recurrent layers.
 
     Attributes:
@@ -40,7 +40,7 @@ class Memory(NamedTuple):
 class RecurrentLayers(nn.Module):
     """Recurrent layers over steps; their state is reset after the end of an episode."""
 
-    def __init__(self, inputs: int, memory: Memory) -> None:
+    def __init__(self, inputs: int, memory: Recurrence) -> None:
         super().__init__()
         self._steps = memory.steps
         self.layers = _KINDS[memory.kind][0](inputs, _SIZE, num_layers=_LAYERS, batch_first=True)

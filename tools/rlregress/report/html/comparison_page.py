@@ -30,7 +30,7 @@ PROBED = "Every variant was probed on the code; the line that decides it is show
 
 def format_comparison_title(comparison: Comparison) -> str:
     """Return the title: the compared versions."""
-    names = (comparison_text.name_with_version(*pair) for pair in comparison.versions.items())
+    names = (comparison_text.add_version_to_name(*pair) for pair in comparison.versions.items())
     return " against ".join(names)
 
 

@@ -104,10 +104,10 @@ def _plot_runs_as_points(
 
 
 #: environment steps -> quartiles over runs
-Course = Mapping[float, tuple[float, float, float]]
+QuartileCurve = Mapping[float, tuple[float, float, float]]
 
 
-def compute_quartiles(curves: Sequence[Sequence[Sequence[float]]]) -> Course:
+def compute_quartile_curve(curves: Sequence[Sequence[Sequence[float]]]) -> QuartileCurve:
     """Return the quartiles of curves of (steps, mean return).
 
     A number of steps at which fewer than half of the curves have a value is left out.
@@ -125,7 +125,7 @@ def compute_quartiles(curves: Sequence[Sequence[Sequence[float]]]) -> Course:
 
 
 def draw_learning_curves(
-    courses: Mapping[str, Course], band: tuple[float, float] | None, name: str, label: str
+    courses: Mapping[str, QuartileCurve], band: tuple[float, float] | None, name: str, label: str
 ) -> Markup:
     """Draw learning curves of training episodes: medians, with half of the runs around them.
 
@@ -144,7 +144,7 @@ def draw_learning_curves(
 
 
 def _plot_learning_curves(
-    axes: Axes, courses: Mapping[str, Course], band: tuple[float, float] | None
+    axes: Axes, courses: Mapping[str, QuartileCurve], band: tuple[float, float] | None
 ) -> None:
     if band is not None:
         mean, half = band

@@ -20,7 +20,7 @@ from rlregress.model.quantities import (
 from rlregress.model.verdict import HOLDS, INCONCLUSIVE
 from rlregress.report import descriptive_text, words
 from rlregress.report.html import figures
-from rlregress.report.html.figures import Course, Strip
+from rlregress.report.html.figures import QuartileCurve, Strip
 from rlregress.report.html.page import Badge, Figure, Finding, Folded, Grid, Section, Table
 
 Verdicts = Mapping[str, Mapping[str, Any]]
@@ -227,7 +227,7 @@ def _get_number_or_nan(run: ReportedRun, quantity: Quantity) -> float:
 def _make_figure_of_learning_curves(cell_name: str, runs: CellRuns, command: str) -> Figure | None:
     groups = {"stored": runs.stored, "new": runs.new}
     courses = {
-        label: figures.compute_quartiles([run.curve for run in item])
+        label: figures.compute_quartile_curve([run.curve for run in item])
         for label, item in groups.items()
     }
     courses = {label: course for label, course in courses.items() if course}
@@ -257,10 +257,10 @@ def _make_figure_of_learning_curves(cell_name: str, runs: CellRuns, command: str
     return Figure(drawings, caption, Table(head, rows, len(head)), command)
 
 
-def _format_quartiles_at_steps(course: Course, steps: float) -> list[str]:
-    if steps not in course:
+def _format_quartiles_at_steps(curve: QuartileCurve, steps: float) -> list[str]:
+    if steps not in curve:
         return ["-", "-"]
-    low, middle, high = map(words.format_return, course[steps])
+    low, middle, high = map(words.format_return, curve[steps])
     return [middle, f"{low} to {high}"]
 
 

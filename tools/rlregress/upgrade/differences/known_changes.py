@@ -169,7 +169,7 @@ class _History:
 def read_history(path: Path) -> _History:
     """Read a file of known changes; raise UserError if it is missing or damaged."""
     history: _History = datafiles.read_data_file(path, _History)
-    places = datafiles.list_places_of_tables(path, "change", len(history.change))
+    places = datafiles.describe_places_of_tables(path, "change", len(history.change))
     taken: dict[str, str] = {}
     for change, place in zip(history.change, places, strict=True):
         if (change.before, change.release) not in pairwise(history.releases):

@@ -295,7 +295,7 @@ def read_expected_differences_of_stored_files(framework: str) -> KnownDifference
         else KnownDifferences()
     )
     places = (
-        datafiles.list_places_of_tables(path, "expected", len(content.expected))
+        datafiles.describe_places_of_tables(path, "expected", len(content.expected))
         if content.expected
         else ()
     )

@@ -45,11 +45,11 @@ def list_unchecked_subjects(
         *adapter.framework.algorithms,
         *adapter.framework.behavior_only,
     ):
-        if not adapter.framework.is_named_after_algorithm(name, selected):
+        if not adapter.framework.do_words_name_algorithm(name, selected):
             why = "only scenarios are built in, and none of them was chosen"
             why = (
                 why
-                if adapter.framework.is_named_after_algorithm(name, all_titles)
+                if adapter.framework.do_words_name_algorithm(name, all_titles)
                 else "none is built in"
             )
             yield f"trainings of {name}: {why}; its details and defaults are compared"

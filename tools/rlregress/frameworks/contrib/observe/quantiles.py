@@ -90,7 +90,7 @@ PROBES: Mapping[str, Probe] = {
     "qrdqn.loss.distance": partial(quantiles.measure_loss_distance, QuantileNetwork),
     "qrdqn.loss.fractions": partial(quantiles.measure_loss_shares_of_quantiles, QuantileNetwork),
     "qrdqn.loss.reduction": partial(quantiles.measure_loss_reduction, QuantileNetwork),
-    "qrdqn.target.action": partial(quantiles.measure_target_action, QuantileNetwork),
+    "qrdqn.target.action": partial(quantiles.measure_mean_target_quantile, QuantileNetwork),
     "qrdqn.policy.action": partial(quantiles.measure_greedy_action, QuantileNetwork),
     "qrdqn.quantiles.default": _count_default_qrdqn_quantiles,
     "qrdqn.adam.epsilon": _measure_adam_epsilon,

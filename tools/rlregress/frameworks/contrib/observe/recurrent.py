@@ -95,7 +95,7 @@ def _train_and_record(
         policy_kwargs=dict(_LAYERS),
         prepare_agent=prepare_agent,
         change_buffer=change_buffer,
-        **settings.name_loss_weights("vf_coef", "ent_coef"),
+        **settings.map_loss_weights_to_names("vf_coef", "ent_coef"),
         **discount,
         **arguments,
     )
@@ -159,12 +159,12 @@ def _make_probe_of_both_buffers(measurement: recurrent.Measurement) -> Probe:
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": partial(recurrent.measure_memory_in_rollout, _train_with_settings),
-    "recurrent.update": _make_probe_of_both_buffers(recurrent.measure_memory_in_update),
+    "recurrent.rollout": partial(recurrent.flag_memory_resets_in_rollout, _train_with_settings),
+    "recurrent.update": _make_probe_of_both_buffers(recurrent.flag_changed_outputs_in_update),
     "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _train_with_settings),
-    "recurrent.padding": _make_probe_of_both_buffers(recurrent.measure_step_counts_of_means),
+    "recurrent.padding": _make_probe_of_both_buffers(recurrent.count_steps_in_loss_means),
     "recurrent.padding.divergence": _measure_padding_in_divergence,
-    "recurrent.bootstrap": partial(recurrent.measure_bootstrap_values, _train_with_settings),
-    "recurrent.critic": partial(recurrent.measure_memory_of_critic, _train_with_settings),
+    "recurrent.bootstrap": partial(recurrent.flag_bootstrapped_values, _train_with_settings),
+    "recurrent.critic": partial(recurrent.flag_memory_of_critic, _train_with_settings),
     "recurrent.predict": _measure_use_of_memory_in_predict,
 }

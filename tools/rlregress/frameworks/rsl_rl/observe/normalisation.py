@@ -139,7 +139,7 @@ def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
         networks=_NORMALISED,
         learning_rate=trainings.FROZEN,
     )
-    return training.list_first_policy_changes(2)
+    return training.flag_policy_changes_at_start(2)
 
 
 PROBES: Mapping[str, Probe] = {

@@ -20,7 +20,7 @@ from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
-def _make_memory_output_zeros(agent: Any, name: str) -> None:
+def _zero_recurrent_parameters(agent: Any, name: str) -> None:
     """Set the parameters of the recurrent layers of "actor" or "critic" to 0."""
     with torch.no_grad():
         for parameter in compat.find_recurrent_layers(agent, name).parameters():
@@ -37,7 +37,7 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
         trainings.magnify_last_layers(agent)
         if settings.constant:
             make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
-            _make_memory_output_zeros(agent, "actor")
+            _zero_recurrent_parameters(agent, "actor")
 
     def change_storage(storage: Any) -> None:
         stored = [compat.read_stored_distribution(storage)[0], storage.values]
@@ -45,7 +45,7 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
         # [steps, environments, 1] each
         record.rollouts.append(Rollout(*(numbers.numpy()[..., 0].copy() for numbers in stored)))
         if len(record.rollouts) == settings.forgets:
-            _make_memory_output_zeros(agents[0], "actor")
+            _zero_recurrent_parameters(agents[0], "actor")
         if settings.advantage is not None:
             trainings.fill_storage(storage, advantages=0.0)
             storage.advantages[0, 0] = settings.advantage
@@ -62,7 +62,7 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
         num_learning_epochs=settings.epochs,
         prepare=prepare_agent,
         change=change_storage,
-        **settings.name_loss_weights("value_loss_coef", "entropy_coef"),
+        **settings.map_loss_weights_to_names("value_loss_coef", "entropy_coef"),
         **discount,
     )
     # [steps, sequences] each
@@ -83,12 +83,12 @@ def _make_probe_of_gru_and_lstm(measurement: recurrent.Measurement) -> Probe:
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _make_probe_of_gru_and_lstm(recurrent.measure_memory_in_rollout),
-    "recurrent.update": _make_probe_of_gru_and_lstm(recurrent.measure_memory_in_update),
+    "recurrent.rollout": _make_probe_of_gru_and_lstm(recurrent.flag_memory_resets_in_rollout),
+    "recurrent.update": _make_probe_of_gru_and_lstm(recurrent.flag_changed_outputs_in_update),
     "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _OF_GRU),
-    "recurrent.padding": partial(recurrent.measure_step_counts_of_means, _OF_GRU),
-    "recurrent.bootstrap": _make_probe_of_gru_and_lstm(recurrent.measure_bootstrap_values),
-    "recurrent.critic": _make_probe_of_gru_and_lstm(recurrent.measure_memory_of_critic),
+    "recurrent.padding": partial(recurrent.count_steps_in_loss_means, _OF_GRU),
+    "recurrent.bootstrap": _make_probe_of_gru_and_lstm(recurrent.flag_bootstrapped_values),
+    "recurrent.critic": _make_probe_of_gru_and_lstm(recurrent.flag_memory_of_critic),
 }
 ABSENT: Mapping[str, str] = {
     "recurrent.padding.divergence": "reports neither divergence nor clipped ratios",

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 
-from rlregress.frameworks.skrl.agents import Layers, Training
+from rlregress.frameworks.skrl.agents import AgentSetup, Layers
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train_and_record
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
@@ -24,14 +24,14 @@ _SCALED = {
 }
 
 
-def _make_value_linear(training: Training, slope: float, number: float = 0.0) -> None:
-    """Set the value to slope * observation + number, in the units of rewards."""
+def _make_value_linear(training: AgentSetup, slope: float, offset: float = 0.0) -> None:
+    """Set the value to slope * observation + offset, in the units of rewards."""
     layer = find_last_linear_layer(training.models["value"])
     fill_parameters([layer.weight], slope / _DEVIATION)
-    fill_parameters([layer.bias], (number - _MEAN) / _DEVIATION)
+    fill_parameters([layer.bias], (offset - _MEAN) / _DEVIATION)
 
 
-def _set_value_to_observation(training: Training) -> None:
+def _set_value_to_observation(training: AgentSetup) -> None:
     """Set the value of each observation to the observation itself."""
     scaler = training.agent.checkpoint_modules["value_preprocessor"]
     scaler.running_mean[:], scaler.running_variance[:] = _MEAN, _DEVIATION**2
@@ -86,7 +86,7 @@ def _measure_advantages(inputs: Inputs, **settings: Any) -> np.ndarray:
 
 
 def _measure_advantage_after_value_change(inputs: Inputs) -> np.ndarray:
-    def prepare_agent(training: Training) -> None:
+    def prepare_agent(training: AgentSetup) -> None:
         _set_value_to_observation(training)
         value = training.models["value"]
         # an update puts its models in the mode of training first

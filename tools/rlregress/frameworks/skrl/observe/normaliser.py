@@ -11,7 +11,7 @@ import torch
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, call_after_model
+from rlregress.frameworks.skrl.agents import NEVER, AgentSetup, Layers, call_after_model
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train_and_record
 from rlregress.measurements import normalisation
 from rlregress.measurements.normalisation import (
@@ -104,13 +104,13 @@ def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
         learning_rate=0.0,
         **_make_preprocessor_settings("observation"),
     )
-    return training.list_first_policy_changes(2)
+    return training.flag_policy_changes_at_start(2)
 
 
-def _make_sac_training_with_steps(steps: int, *environment: Scripted) -> Training:
+def _make_sac_training_with_steps(steps: int, *environment: Scripted) -> AgentSetup:
     """Return a training of SAC that has stored ``steps`` steps and made no update."""
     settings = {"batch_size": steps, **_make_preprocessor_settings("observation")}
-    training = Training("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
+    training = AgentSetup("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
     training.run_steps(steps)
     return training
 
@@ -132,10 +132,10 @@ def _measure_stored_terminal_observation(inputs: Inputs) -> np.ndarray:
         steps,
         Scripted(**make_script_of_observations(x, terminated=make_script_of_end_after(steps))),
     )
-    return training.get_stored_values("next_observations")[steps - 1, 0].double().numpy()
+    return training.read_stored_tensor("next_observations")[steps - 1, 0].double().numpy()
 
 
-def _walk_through_default(algorithm: str, scripts: Sequence[Script]) -> Walked:
+def _walk_with_default_agent(algorithm: str, scripts: Sequence[Script]) -> Walked:
     """Return the inputs of a default agent's policy, and the rewards that it stores."""
     numbers: list[np.ndarray] = []
     (script,) = scripts
@@ -143,7 +143,7 @@ def _walk_through_default(algorithm: str, scripts: Sequence[Script]) -> Walked:
     never: dict[str, Any] = (
         {"rollouts": NEVER} if algorithm == "ppo" else {"learning_starts": NEVER}
     )
-    training = Training(algorithm, Scripted(**script), rows=rows + 1, **never)
+    training = AgentSetup(algorithm, Scripted(**script), rows=rows + 1, **never)
     policy = training.models["policy"]
     call_after_model(
         policy, lambda acted, _: numbers.append(compat.read_observations(acted)[0].double().numpy())
@@ -151,7 +151,7 @@ def _walk_through_default(algorithm: str, scripts: Sequence[Script]) -> Walked:
     # one step more, so that the last observation is acted on
     training.run_steps(rows + 1)
     return Walked(
-        np.array(numbers), training.get_stored_values("rewards")[:rows, 0].double().numpy()
+        np.array(numbers), training.read_stored_tensor("rewards")[:rows, 0].double().numpy()
     )
 
 
@@ -166,11 +166,11 @@ PROBES: Mapping[str, Probe] = {
     "normalisation.fixed.epsilon": _measure_epsilon_with_fixed_statistics,
     "normalisation.terminal_observation": _measure_stored_terminal_observation,
     "normalisation.default": partial(
-        normalisation.measure_default_normalisation, partial(_walk_through_default, "ppo")
+        normalisation.measure_default_normalisation, partial(_walk_with_default_agent, "ppo")
     ),
     "normalisation.default.off_policy": partial(
         normalisation.measure_default_off_policy_normalisation,
-        partial(_walk_through_default, "sac"),
+        partial(_walk_with_default_agent, "sac"),
     ),
 }
 _BY_BATCHES = "moves statistics with the batches of updates (normaliser.statistics)"

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.agents import AgentSetup
 from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import (
     make_change_of_tensors,
@@ -30,7 +30,7 @@ from rlregress.probing.scripted import Scripted
 def _run_update(settings: ppo.Settings) -> ppo.Effects:
     """Run one PPO update with these settings; return its loss and derivatives."""
 
-    def prepare_agent(training: Training) -> None:
+    def prepare_agent(training: AgentSetup) -> None:
         make_output_constant(training.models["value"], settings.value)
         fill_parameters([training.models["policy"].log_std], settings.log_deviation)
 
@@ -94,7 +94,7 @@ def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
-    training = Training("ppo")
+    training = AgentSetup("ppo")
     parameters = [
         parameter for model in training.models.values() for parameter in model.parameters()
     ]
@@ -124,8 +124,8 @@ def _measure_log_std(inputs: Inputs) -> np.ndarray:
 
 def _make_training_with_policy(
     inputs: Inputs, mean: float, log_deviation: float = -20.0
-) -> Training:
-    training = Training("ppo", Scripted(inputs["low"], inputs["high"]), rollouts=100)
+) -> AgentSetup:
+    training = AgentSetup("ppo", Scripted(inputs["low"], inputs["high"]), rollouts=100)
     make_output_constant(training.models["policy"], mean)
     fill_parameters([training.models["policy"].log_std], log_deviation)
     return training
@@ -137,7 +137,7 @@ def _measure_action_bounding(inputs: Inputs) -> np.ndarray:
         training = _make_training_with_policy(inputs, mean)
         training.run_steps(1)
         executed.append(training.environments[0].received[-1].item())
-        stored.append(float(training.get_stored_values("actions")[0]))
+        stored.append(float(training.read_stored_tensor("actions")[0]))
     return np.array(executed + stored)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from skrl.resources.schedulers.torch import KLAdaptiveLR
 from torch.optim.lr_scheduler import LinearLR
 
-from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.agents import AgentSetup
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import (
     AgentTraining,
     make_change_of_tensors,
@@ -45,7 +45,7 @@ def _train_with_settings(settings: loop.Settings) -> AgentTraining:
         options["learning_rate_scheduler_kwargs"] = {**ends, "total_iters": rollouts}
     changed = settings.ratio != 1.0 or settings.advantage is not None
 
-    def prepare_agent(training: Training) -> None:
+    def prepare_agent(training: AgentSetup) -> None:
         if settings.monte_carlo:
             fill_parameters(training.models["value"].parameters(), 0.0)
 
@@ -69,7 +69,7 @@ def _train_with_settings(settings: loop.Settings) -> AgentTraining:
 def _make_recording_scheduler(divergences: list[float]) -> Any:
     """Return a class of skrl's adaptive schedule that records each divergence it is passed."""
     try:
-        KLAdaptiveLR(Training("ppo").optimizers["policy"])
+        KLAdaptiveLR(AgentSetup("ppo").optimizers["policy"])
     except TypeError as error:
         raise Unsupported(f"its schedule does not run on this PyTorch: {error}") from error
 
@@ -118,7 +118,7 @@ def _measure_learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
     return np.array(training.rates[1:]) / start
 
 
-def _measure_rollouts_across_episodes(inputs: Inputs) -> np.ndarray:
+def _measure_stored_rollout_observations(inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     environment = make_counting_environment(
         limit, truncated=make_script_of_end_after(limit), restarts=True
@@ -145,6 +145,6 @@ PROBES: Mapping[str, Probe] = {
     "ppo.parallel_gradient": partial(
         count_processes_and_backward_passes_per_step, _train_with_settings
     ),
-    "ppo.segments": _measure_rollouts_across_episodes,
+    "ppo.segments": _measure_stored_rollout_observations,
     "ppo.learning_rate.adaptive": _measure_learning_rate_adaptive,
 }

@@ -11,9 +11,9 @@ import torch
 from gymnasium.vector import AutoresetMode
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Layers, Training, call_after_model
+from rlregress.frameworks.skrl.agents import AgentSetup, Layers, call_after_model
 from rlregress.frameworks.skrl.observe.helpers import ppo_trainings
-from rlregress.frameworks.skrl.recurrent_layers import Memory
+from rlregress.frameworks.skrl.recurrent_layers import Recurrence
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
 from rlregress.probing.driven import fill_parameters
@@ -28,14 +28,14 @@ _NEGLIGIBLE = 1e-4
 _VECTORISED = {"autoreset_mode": AutoresetMode.SAME_STEP}
 
 
-def _make_outputs_depend_on_memory(training: Training) -> None:
+def _make_outputs_depend_on_memory(training: AgentSetup) -> None:
     """Scale the last layers, so that means and values clearly depend on the memory."""
     with torch.no_grad():
         for model in training.models.values():
             find_last_linear_layer(model).weight.mul_(1000.0)
 
 
-def _make_memory_output_zeros(training: Training) -> None:
+def _zero_recurrent_parameters(training: AgentSetup) -> None:
     """Set the parameters of the policy's recurrent layers to 0, so that they output zeros."""
     fill_parameters(training.models["policy"].recurrent.parameters(), 0.0)
 
@@ -43,28 +43,28 @@ def _make_memory_output_zeros(training: Training) -> None:
 def _train_with_settings(memory: str, settings: Settings) -> Record:
     """Train PPO with a "gru" or "lstm" and these settings; return the record."""
     record = Record()
-    trainings: list[Training] = []
+    trainings: list[AgentSetup] = []
     means: list[np.ndarray] = []
 
     def note_means(inputs: Any, outputs: Any) -> None:
         if "taken_actions" not in inputs:
             means.append(compat.read_mean_actions(outputs)[:, 0].detach().numpy().copy())
 
-    def prepare_agent(training: Training) -> None:
+    def prepare_agent(training: AgentSetup) -> None:
         trainings.append(training)
         call_after_model(training.models["policy"], note_means)
         _make_outputs_depend_on_memory(training)
         if settings.constant:
             make_output_constant(training.models["value"], 0.0)
-            _make_memory_output_zeros(training)
+            _zero_recurrent_parameters(training)
 
     def change_tensors(tensors: dict[str, torch.Tensor]) -> None:
         names = ("values", "rewards", "returns")
-        stored = [trainings[0].get_stored_values(name)[..., 0].numpy().copy() for name in names]
+        stored = [trainings[0].read_stored_tensor(name)[..., 0].numpy().copy() for name in names]
         record.rollouts.append(Rollout(np.array(means), *stored))
         means.clear()
         if len(record.rollouts) == settings.forgets:
-            _make_memory_output_zeros(trainings[0])
+            _zero_recurrent_parameters(trainings[0])
         if settings.advantage is not None:
             fill_parameters([tensors["advantages"]], 0.0)
             tensors["advantages"][0, 0] = settings.advantage
@@ -77,7 +77,7 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
         settings.rollouts * settings.steps,
         *(Scripted(**script) for script in settings.scripts),
         rollouts=settings.steps,
-        layers=Layers(memory=Memory(memory, steps)),
+        layers=Layers(memory=Recurrence(memory, steps)),
         vectorised=None if len(settings.scripts) == 1 else _VECTORISED,
         prepare=prepare_agent,
         change=change_tensors,
@@ -85,7 +85,7 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
         learning_epochs=settings.epochs,
         learning_rate=0.0,
         time_limit_bootstrap=True,
-        **settings.name_loss_weights("value_loss_scale", "entropy_loss_scale"),
+        **settings.map_loss_weights_to_names("value_loss_scale", "entropy_loss_scale"),
         **discount,
     )
     record.minibatches = training.evaluated
@@ -97,8 +97,8 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
     return record
 
 
-def _make_recurrent_training(*environments: Scripted) -> Training:
-    training = Training("ppo", *environments, layers=Layers(memory=Memory("gru")))
+def _make_recurrent_training(*environments: Scripted) -> AgentSetup:
+    training = AgentSetup("ppo", *environments, layers=Layers(memory=Recurrence("gru")))
     _make_outputs_depend_on_memory(training)
     # the evaluation of some versions draws actions
     fill_parameters([training.models["policy"].log_std], -20.0)
@@ -147,12 +147,12 @@ def _make_probe_of_gru_and_lstm(measurement: recurrent.Measurement) -> Probe:
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _make_probe_of_gru_and_lstm(recurrent.measure_memory_in_rollout),
-    "recurrent.update": _make_probe_of_gru_and_lstm(recurrent.measure_memory_in_update),
+    "recurrent.rollout": _make_probe_of_gru_and_lstm(recurrent.flag_memory_resets_in_rollout),
+    "recurrent.update": _make_probe_of_gru_and_lstm(recurrent.flag_changed_outputs_in_update),
     "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _OF_GRU),
-    "recurrent.padding": partial(recurrent.measure_step_counts_of_means, _OF_GRU),
-    "recurrent.bootstrap": _make_probe_of_gru_and_lstm(recurrent.measure_bootstrap_values),
-    "recurrent.critic": _make_probe_of_gru_and_lstm(recurrent.measure_memory_of_critic),
+    "recurrent.padding": partial(recurrent.count_steps_in_loss_means, _OF_GRU),
+    "recurrent.bootstrap": _make_probe_of_gru_and_lstm(recurrent.flag_bootstrapped_values),
+    "recurrent.critic": _make_probe_of_gru_and_lstm(recurrent.flag_memory_of_critic),
     "recurrent.predict": _measure_memory_between_actions,
 }
 ABSENT: Mapping[str, str] = {

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, Training
+from rlregress.frameworks.skrl.agents import NEVER, AgentSetup
 from rlregress.frameworks.skrl.observe.drivers.twins import Driver, count_trained_critics
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.driven import fill_parameters
@@ -26,23 +26,23 @@ from rlregress.probing.scripted import (
 
 def _make_training_with_steps(
     steps: int, environment: Scripted, algorithm: str = "sac", **options: Any
-) -> Training:
-    training = Training(algorithm, environment, learning_starts=NEVER, **options)
+) -> AgentSetup:
+    training = AgentSetup(algorithm, environment, learning_starts=NEVER, **options)
     training.run_steps(steps)
     return training
 
 
 def _measure_next_observation(inputs: Inputs) -> np.ndarray:
     training = _make_training_with_steps(int(inputs["steps"]), make_env_truncated_then_terminated())
-    return training.get_stored_values("next_observations")[[2, 4], 0, 0].double().numpy()
+    return training.read_stored_tensor("next_observations")[[2, 4], 0, 0].double().numpy()
 
 
 def _measure_sampling(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     torch.manual_seed(shift_seed(int(inputs["seed"])))
-    training = Training("td3", rows=count)
+    training = AgentSetup("td3", rows=count)
     training.make_trainer(1)
-    rewards = training.get_stored_values("rewards")
+    rewards = training.read_stored_tensor("rewards")
     rewards[:, 0, 0] = torch.arange(count)
     training.memory.filled = True
     (batch,) = training.memory.sample(names=["rewards"], batch_size=count)
@@ -52,7 +52,7 @@ def _measure_sampling(inputs: Inputs) -> np.ndarray:
 def _measure_rows_after_warmup(inputs: Inputs) -> np.ndarray:
     stored = []
     for kind in ("sac", "td3"):
-        training = Training(
+        training = AgentSetup(
             kind,
             batch_size=int(inputs["minibatch"]),
             random_timesteps=int(inputs["warmup"]),
@@ -68,7 +68,7 @@ def _measure_overwriting(inputs: Inputs) -> np.ndarray:
     training = _make_training_with_steps(
         len(inputs["rewards"]), environment, rows=int(inputs["capacity"])
     )
-    return np.sort(training.get_stored_values("rewards").flatten().double().numpy())
+    return np.sort(training.read_stored_tensor("rewards").flatten().double().numpy())
 
 
 def _measure_target_with_both_flags(inputs: Inputs) -> np.ndarray:
@@ -96,21 +96,21 @@ def _measure_autoreset(inputs: Inputs) -> np.ndarray:
         for _ in range(2)
     ]
     # one environment is reset by the trainer: Gymnasium's vectorised form begins with two
-    training = Training("td3", *environments, learning_starts=NEVER)
+    training = AgentSetup("td3", *environments, learning_starts=NEVER)
     training.run_steps(steps)
     return np.array(
-        [0.0, float((training.get_stored_values("rewards")[:steps, 0] == 0.0).double().mean())]
+        [0.0, float((training.read_stored_tensor("rewards")[:steps, 0] == 0.0).double().mean())]
     )
 
 
 def _measure_critic_count(inputs: Inputs) -> np.ndarray:
-    return np.array([float(count_trained_critics(Training(kind))) for kind in ("sac", "td3")])
+    return np.array([float(count_trained_critics(AgentSetup(kind))) for kind in ("sac", "td3")])
 
 
-def _measure_exploration_draw(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_mixed_exploration(inputs: Inputs) -> np.ndarray:
     actions, count = int(inputs["actions"]), int(inputs["environments"])
     schedule = compat.make_epsilon_schedule(float(inputs["epsilon"]), float(inputs["epsilon"]), 1.0)
-    training = Training("dqn", Scripted(discrete=actions), exploration_scheduler=schedule)
+    training = AgentSetup("dqn", Scripted(discrete=actions), exploration_scheduler=schedule)
     training.make_trainer(1)
     make_output_constant(training.models["q_network"], np.eye(actions)[-1])
     torch.manual_seed(shift_seed(int(inputs["seed"])))
@@ -124,7 +124,7 @@ def _measure_exploration_draw(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_gaps_between_hard_updates(inputs: Inputs) -> np.ndarray:
-    training = Training(
+    training = AgentSetup(
         "dqn",
         Scripted(discrete=2),
         target_update_interval=int(inputs["interval"]),
@@ -159,7 +159,7 @@ PROBES: Mapping[str, Probe] = {
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_autoreset,
     "networks.critic_count": _measure_critic_count,
-    "dqn.exploration.draw": _measure_exploration_draw,
+    "dqn.exploration.draw": _measure_share_of_mixed_exploration,
     "target.hard_update_period": _measure_gaps_between_hard_updates,
 }
 ABSENT: Mapping[str, str] = {

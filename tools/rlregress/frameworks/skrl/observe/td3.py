@@ -8,15 +8,15 @@ from unittest import mock
 
 import numpy as np
 
-from rlregress.frameworks.skrl.agents import NEVER, Layers, Training
+from rlregress.frameworks.skrl.agents import NEVER, AgentSetup, Layers
 from rlregress.frameworks.skrl.observe.drivers.twins import Driver
 from rlregress.measurements import td3
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
 
 
-def _measure_error_before_policy_update(inputs: Inputs) -> np.ndarray:
-    training = Training(
+def _flag_failure_before_policy_update(inputs: Inputs) -> np.ndarray:
+    training = AgentSetup(
         "td3", policy_delay=int(inputs["delay"]), learning_starts=NEVER, batch_size=8
     )
     training.run_steps(8)
@@ -37,5 +37,5 @@ _UNSQUASHED_DRIVER = partial(Driver, "td3", layers=Layers(squash=False))
 PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, _DRIVER) for id, measure in td3.MEASUREMENTS.items()},
     "td3.action.bounding": partial(td3.measure_action_bounding, _UNSQUASHED_DRIVER),
-    "logging.before_policy_update": _measure_error_before_policy_update,
+    "logging.before_policy_update": _flag_failure_before_policy_update,
 }

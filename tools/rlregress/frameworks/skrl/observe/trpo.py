@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Layers, Training
+from rlregress.frameworks.skrl.agents import AgentSetup, Layers
 from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.measurements import trpo
 from rlregress.probing import watched_updates
@@ -30,7 +30,7 @@ def _run_update_and_read_policy(
     """Update a policy of mean 0 and deviation 1; return its new mean and log deviation."""
     count = len(actions)
     settings: dict[str, Any] = {"max_kl_divergence": bound, "damping": damping}
-    training = Training(
+    training = AgentSetup(
         "trpo",
         # observations of 0: of the layer of the mean the bias alone counts
         Scripted(observations=0.0, next_observations=0.0),
@@ -50,11 +50,11 @@ def _run_update_and_read_policy(
     def change_and_sample(*arguments: Any, **keywords: Any) -> Any:
         called = instantiated.make_act_function(policy, numbers)
         with torch.no_grad():
-            training.get_stored_values("log_prob")[:, 0] = compat.read_log_prob(
+            training.read_stored_tensor("log_prob")[:, 0] = compat.read_log_prob(
                 called(torch.zeros(count, 1))
             )
-        training.get_stored_values("actions")[:, 0] = numbers
-        training.get_stored_values("advantages")[:, 0, 0] = torch.as_tensor(
+        training.read_stored_tensor("actions")[:, 0] = numbers
+        training.read_stored_tensor("advantages")[:, 0, 0] = torch.as_tensor(
             advantages, dtype=torch.float32
         )
         return sample(*arguments, **keywords)
@@ -66,7 +66,7 @@ def _run_update_and_read_policy(
 
 def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
     rows = 2 * int(inputs["batch_size"])
-    training = Training("trpo", rows=rows, rollouts=rows)
+    training = AgentSetup("trpo", rows=rows, rollouts=rows)
     steps: list[None] = []
     with watched_updates.call_before_steps(
         training.optimizers["critic"], lambda: steps.append(None)

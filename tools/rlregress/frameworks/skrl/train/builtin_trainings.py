@@ -23,8 +23,8 @@ from skrl.utils import set_seed
 from torch.optim.lr_scheduler import ExponentialLR, LinearLR
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import MODELS, Layers, Training, make_joint_trainer
-from rlregress.frameworks.skrl.recurrent_layers import Memory
+from rlregress.frameworks.skrl.agents import MODELS, AgentSetup, Layers, make_joint_trainer
+from rlregress.frameworks.skrl.recurrent_layers import Recurrence
 from rlregress.frameworks.skrl.train import runner_trainings
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import TraceTraining
@@ -135,14 +135,14 @@ SETTINGS: Mapping[str, Callable[[], dict[str, Any]]] = {
 _SHARING = ("ppo", "a2c")
 
 
-class Look:
+class TensorReader:
     """An object whose ``numbers`` returns what a user looks at, so that traces record it."""
 
-    def numbers(self, tensors: Sequence[Any]) -> list[float]:
+    def read_numbers(self, tensors: Sequence[Any]) -> list[float]:
         return [number for tensor in tensors for number in tensor.double().flatten().tolist()]
 
 
-class _WithStates(gymnasium.Env):
+class _StatefulEnvironment(gymnasium.Env):
     """An environment with a state of two numbers in addition to its observations."""
 
     state_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
@@ -170,34 +170,34 @@ class _WithStates(gymnasium.Env):
 #: kinds that have an agent for models with memory, and what memory: one state, or two; sequences of
 #: up to eight steps, where episodes are of five, seven and ten
 _MEMORY = {
-    "ppo": Memory("gru", steps=4),
-    "a2c": Memory("lstm", steps=8),
-    "trpo": Memory("gru", steps=8),
-    "sac": Memory("lstm", steps=3),
-    "td3": Memory("gru", steps=5),
-    "ddpg": Memory("lstm", steps=4),
+    "ppo": Recurrence("gru", steps=4),
+    "a2c": Recurrence("lstm", steps=8),
+    "trpo": Recurrence("gru", steps=8),
+    "sac": Recurrence("lstm", steps=3),
+    "td3": Recurrence("gru", steps=5),
+    "ddpg": Recurrence("lstm", steps=4),
 }
 
 
 def _make_training(
-    algorithm: str, environments: Any, memory: Memory | None = None, names: Sequence[str] = ()
-) -> Training:
+    algorithm: str, environments: Any, memory: Recurrence | None = None, names: Sequence[str] = ()
+) -> AgentSetup:
     alone = len(environments) == 1
     settings = SETTINGS[algorithm]()
     if memory is not None:
-        settings.update(_select_settings_for_memory(settings))
+        settings.update(_make_recurrent_overrides(settings))
     if alone and not compat.FIRST:
-        environments = [_WithStates(single) for single in environments]
+        environments = [_StatefulEnvironment(single) for single in environments]
         settings.update(_make_scaler_settings("state", 2))
     sharing = alone and algorithm in _SHARING and not names
     layers = _LAYERS._replace(memory=memory, initialised=alone)
-    return Training(
+    return AgentSetup(
         algorithm, *environments, layers=layers, shared=sharing, names=names, **settings
     )
 
 
-def _select_settings_for_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that must differ for models with memory."""
+def _make_recurrent_overrides(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that must differ for recurrent models."""
     if "mini_batches" in settings:
         # minibatches are whole sequences
         return {"mini_batches": 2}
@@ -206,15 +206,15 @@ def _select_settings_for_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {"random_timesteps": 0, "gradient_steps": 1}
 
 
-def _make_trainer(training: Training, steps: int = _STEPS) -> Any:
+def _make_trainer(training: AgentSetup, steps: int = _STEPS) -> Any:
     trainer = training.make_trainer(steps)
     training.agent.write_interval = _NEVER_WRITES
     return trainer
 
 
 def _train_new_agent(
-    algorithm: str, environments: Any, seed: int, memory: Memory | None = None
-) -> tuple[Training, Any]:
+    algorithm: str, environments: Any, seed: int, memory: Recurrence | None = None
+) -> tuple[AgentSetup, Any]:
     set_seed(seed)
     training = _make_training(algorithm, environments, memory)
     training.action_space.seed(seed)
@@ -224,7 +224,7 @@ def _train_new_agent(
 
 
 def _restore_and_continue(
-    algorithm: str, trained: Training, environments: Any, memory: Memory | None
+    algorithm: str, trained: AgentSetup, environments: Any, memory: Recurrence | None
 ) -> None:
     """Load the files of an agent and of its memory into new ones, and continue training."""
     restored = _make_training(algorithm, environments, memory)
@@ -238,20 +238,20 @@ def _restore_and_continue(
         (rows,) = Path(folder, "memories").iterdir()
         restored.memory.load(str(rows))
     names = sorted(restored.memory.get_tensor_names())
-    Look().numbers([getattr(restored.memory, f"_tensor_{name}") for name in names])
+    TensorReader().read_numbers([getattr(restored.memory, f"_tensor_{name}") for name in names])
     trainer.train()
 
 
-def _evaluate_trainer(trainer: Any, *errors: Any) -> None:
+def _evaluate_trainer(trainer: Any, *ignored_errors: Any) -> None:
     """Evaluate with a trainer; ignore errors of these classes that skrl raises."""
     try:
         trainer.eval()
-    except errors as error:
+    except ignored_errors as error:
         if not was_raised_in(error, "skrl"):
             raise
 
 
-def _make_training_of_algorithm(algorithm: str, memory: Memory | None = None) -> TraceTraining:
+def _make_training_of_algorithm(algorithm: str, memory: Recurrence | None = None) -> TraceTraining:
     discrete = algorithm == "dqn"
     errors: list[Any] = []
     if discrete:
@@ -288,11 +288,11 @@ def _train_dqn_on_discrete_observations(make_env: Callable[..., Any], seed: int)
         **SETTINGS["dqn"](),
         **_make_scaler_settings("observation", environments[0].observation_space),
     }
-    training = Training("dqn", *environments, layers=_LAYERS, **settings)
+    training = AgentSetup("dqn", *environments, layers=_LAYERS, **settings)
     training.action_space.seed(seed)
     _make_trainer(training).train()
     _add_rows_to_memories(
-        {name: training.get_stored_values(name) for name in ("actions", "rewards")}
+        {name: training.read_stored_tensor(name) for name in ("actions", "rewards")}
     )
 
 
@@ -311,7 +311,7 @@ def _add_rows_to_memories(stored: Mapping[str, Any]) -> None:
             memory.add_samples(**dict(zip(stored, rows_of_memory, strict=False)))
         sizes = [len(memory), memory.memory_index, memory.env_index]
         tensors = [memory.get_tensor_by_name(name).nan_to_num() for name in stored]
-        Look().numbers([torch.tensor(sizes), *tensors])
+        TensorReader().read_numbers([torch.tensor(sizes), *tensors])
 
 
 def _train_and_play_checkpoints(make_env: Callable[..., Any], seed: int) -> None:
@@ -328,10 +328,10 @@ def _train_and_play_checkpoints(make_env: Callable[..., Any], seed: int) -> None
             }
             # the best agent is neither the first nor the last
             settings = {**SETTINGS["ppo"](), "experiment": experiment}
-            training = Training("ppo", make_env(first=2), layers=_LAYERS, **settings)
+            training = AgentSetup("ppo", make_env(first=2), layers=_LAYERS, **settings)
             training.run_steps(_STEPS)
             training.agent.writer.close()
-            player = Training("ppo", make_env(), layers=_LAYERS, **SETTINGS["ppo"]())
+            player = AgentSetup("ppo", make_env(), layers=_LAYERS, **SETTINGS["ppo"]())
             trainer = _make_trainer(player, 2)
             files = {file.stem: str(file) for file in Path(folder, "run", "checkpoints").iterdir()}
             for name in sorted(files):
@@ -345,7 +345,7 @@ def _train_two_agents(make_env: Callable[..., Any], seed: int) -> None:
     """Train two agents by one trainer, each in its own environment."""
     set_seed(seed)
     settings = SETTINGS["ppo"]()
-    trainings = [Training("ppo", make_env(first=n), layers=_LAYERS, **settings) for n in range(2)]
+    trainings = [AgentSetup("ppo", make_env(first=n), layers=_LAYERS, **settings) for n in range(2)]
     trainer = make_joint_trainer(trainings, _STEPS)
     for training in trainings:
         training.agent.write_interval = _NEVER_WRITES
@@ -359,7 +359,7 @@ TRAININGS = {
         f"recurrent_{kind}": _make_training_of_algorithm(kind, memory)
         for kind, memory in _MEMORY.items()
     },
-    "recurrent_single_steps": _make_training_of_algorithm("ppo", Memory("rnn")),
+    "recurrent_single_steps": _make_training_of_algorithm("ppo", Recurrence("rnn")),
     "simultaneous": _train_two_agents,
     "discrete_observations": _train_dqn_on_discrete_observations,
     "checkpoints": _train_and_play_checkpoints,

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.agents import AgentSetup
 from rlregress.frameworks.skrl.train.training import make_training_of_request
 from rlregress.probing.interface import TrainingRequest, Transitions
 
 
-def _read_stored_rows(training: Training, name: str) -> np.ndarray:
+def _read_stored_rows(training: AgentSetup, name: str) -> np.ndarray:
     """Return a tensor of the memory: [rows, environments, dimensions]."""
-    return training.get_stored_values(name).numpy().copy()
+    return training.read_stored_tensor(name).numpy().copy()
 
 
 def collect_transitions(request: TrainingRequest, environments: int) -> Transitions:
@@ -42,7 +42,7 @@ def collect_transitions(request: TrainingRequest, environments: int) -> Transiti
     )
 
 
-def _collect_rollouts(training: Training, steps: int) -> Transitions:
+def _collect_rollouts(training: AgentSetup, steps: int) -> Transitions:
     rollouts: list[Any] = []
     update = getattr(training.agent, compat.UPDATE)
 

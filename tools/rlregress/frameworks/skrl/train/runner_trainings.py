@@ -19,10 +19,10 @@ _STEPS = 48
 
 
 def _configure_model(
-    mixin: str, output: str = "ACTIONS", taken: str = "OBSERVATIONS", **options: Any
+    mixin: str, output: str = "ACTIONS", inputs: str = "OBSERVATIONS", **options: Any
 ) -> dict[str, Any]:
-    """Return the configuration of a network of two layers: its input ``taken``, and its output."""
-    layers = {"name": "net", "input": taken, "layers": [16, 8], "activations": ["elu", "tanh"]}
+    """Return the configuration of a network of two layers: its input and its output."""
+    layers = {"name": "net", "input": inputs, "layers": [16, 8], "activations": ["elu", "tanh"]}
     return {"class": f"{mixin}Mixin", "network": [layers], "output": output, **options}
 
 

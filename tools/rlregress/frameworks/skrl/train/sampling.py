@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Training, call_after_model
+from rlregress.frameworks.skrl.agents import AgentSetup, call_after_model
 from rlregress.frameworks.skrl.train.training import make_training_of_request
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.probing.samples import copy_to_array, copy_to_flat_array, note_compared_targets
@@ -35,7 +35,7 @@ def collect_minibatches(
     return read
 
 
-def _note_sampled_minibatches(training: Training, minibatches: list[Minibatch]) -> None:
+def _note_sampled_minibatches(training: AgentSetup, minibatches: list[Minibatch]) -> None:
     """Note every minibatch that the memory hands out."""
     sample = training.memory.sample
 
@@ -56,7 +56,7 @@ def _note_sampled_minibatches(training: Training, minibatches: list[Minibatch]) 
     training.memory.sample = sample_and_note
 
 
-def _note_minibatches_of_rollouts(training: Training, minibatches: list[Minibatch]) -> None:
+def _note_minibatches_of_rollouts(training: AgentSetup, minibatches: list[Minibatch]) -> None:
     """Record every minibatch of an epoch, with the policy's outputs in the update."""
     sample = getattr(training.memory, compat.name_method_that_samples(training.agent))
     handed: list[dict[str, Any]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from skrl import config
 from skrl.memories.torch import RandomMemory
 
-from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.agents import AgentSetup
 from rlregress.frameworks.skrl.train.training import (
     call_after_steps,
     find_output_layers,
@@ -38,7 +38,7 @@ def train_seeded(request: SeededTraining) -> Trained:
         memory = {"kind": make_buffer_drawing_from(RandomMemory, Stream(seeds.sampling))}
         memory.update(arguments.pop("memory"))
         with Stream(seeds.initialisation).draw_from_stream():
-            training = Training(request.algorithm, environment, memory=memory, **arguments)
+            training = AgentSetup(request.algorithm, environment, memory=memory, **arguments)
         call_prepare_with_heads(request, lambda: find_output_layers(training))
         training.action_space.seed(seeds.exploration)
         seed_generators(seeds.exploration)

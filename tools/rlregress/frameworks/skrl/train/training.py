@@ -14,7 +14,7 @@ from torch import nn
 from torch.optim.lr_scheduler import LinearLR
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Layers, Training
+from rlregress.frameworks.skrl.agents import AgentSetup, Layers
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
@@ -147,7 +147,7 @@ def _make_dqn_arguments(
 def make_arguments_of_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any], environments: int = 1, steps: int = 0
 ) -> dict[str, Any]:
-    """Return arguments of ``Training`` that set hyperparameters; UserError for unsupported ones.
+    """Return arguments of ``AgentSetup`` that set hyperparameters; UserError for unsupported ones.
 
     Args:
         environments: side by side; skrl counts steps of all of them at once.
@@ -195,7 +195,7 @@ def _make_inputs_of_models(observations: Any, actions: Any = None) -> dict[str, 
     return inputs if actions is None else {**inputs, "taken_actions": actions}
 
 
-def _act_deterministically(training: Training, observations: Any) -> torch.Tensor:
+def _act_deterministically(training: AgentSetup, observations: Any) -> torch.Tensor:
     """Return the actions without noise: of the largest value, or a policy's mean or output."""
     if "q_network" in training.models:
         return (
@@ -207,7 +207,7 @@ def _act_deterministically(training: Training, observations: Any) -> torch.Tenso
     return acted[-1].get("mean_actions", acted[0])
 
 
-def make_policy_function(training: Training) -> Policy:
+def make_policy_function(training: AgentSetup) -> Policy:
     """Return the deterministic policy of an agent."""
 
     def choose_actions(observations: np.ndarray) -> np.ndarray:
@@ -217,7 +217,7 @@ def make_policy_function(training: Training) -> Policy:
     return choose_actions
 
 
-def _make_value_function(training: Training) -> Any:
+def _make_value_function(training: AgentSetup) -> Any:
     def compute_output(name: str, inputs: Any) -> torch.Tensor:
         return training.models[name].act(inputs, role=name)[0]
 
@@ -249,7 +249,7 @@ def _make_value_function(training: Training) -> Any:
     return estimate_values
 
 
-def _make_drawing_function(training: Training) -> Any:
+def _make_drawing_function(training: AgentSetup) -> Any:
     if "policy" not in training.models:
         return None
     policy = training.models["policy"]
@@ -269,7 +269,7 @@ def _make_drawing_function(training: Training) -> Any:
     return draw_actions
 
 
-def find_output_layers(training: Training) -> Heads:
+def find_output_layers(training: AgentSetup) -> Heads:
     """Return the output layers of an agent."""
     models = training.models
     if "q_network" in models:
@@ -286,13 +286,13 @@ def find_output_layers(training: Training) -> Heads:
 
 def make_training_of_request(
     request: TrainingRequest, environments: int = 1, **options: Any
-) -> Training:
+) -> AgentSetup:
     """Return an agent in its environments, as a user makes it, and seeded as skrl documents it."""
     arguments = make_arguments_of_hyperparameters(
         request.algorithm, request.hyperparameters, environments, request.total_steps
     )
     set_seed(request.seed)
-    training = Training(
+    training = AgentSetup(
         request.algorithm,
         *(request.make_env() for _ in range(environments)),
         **{**arguments, **options},
@@ -314,7 +314,9 @@ def call_after_steps(agent: Any, callback: Callable[[int], None]) -> None:
     agent.post_interaction = interact_and_call
 
 
-def _watch_training(training: Training, request: TrainingRequest) -> dict[str, list[float]]:
+def _track_diagnostics_and_checkpoints(
+    training: AgentSetup, request: TrainingRequest
+) -> dict[str, list[float]]:
     """Call ``on_checkpoint`` after steps of the trainer; return tracked diagnostics."""
     agent, scale = training.agent, -request.hyperparameters.get("entropy_coefficient", 0.0)
     tracked = dict(_TRACKED.get(request.algorithm, {}))
@@ -345,13 +347,13 @@ def train(request: TrainingRequest) -> Trained:
     """Train with ``SequentialTrainer``, as a user of skrl calls it."""
     training = make_training_of_request(request)
     trainer = training.make_trainer(request.total_steps)
-    diagnostics = _watch_training(training, request)
+    diagnostics = _track_diagnostics_and_checkpoints(training, request)
     trainer.train()
     return make_trained_agent(training, request.total_steps, diagnostics)
 
 
 def make_trained_agent(
-    training: Training, steps: int, diagnostics: Mapping[str, list[float]]
+    training: AgentSetup, steps: int, diagnostics: Mapping[str, list[float]]
 ) -> Trained:
     """Return the agent of a training that has ended."""
     parameters = {

@@ -44,7 +44,7 @@ def _measure_noop_reset(make_player: Callable[[], Player]) -> np.ndarray:
         player = make_player()
         with atari_games.fix_random_integers_to_extreme(most):
             openings.append(atari_play.list_actions_of_reset(player))
-    return atari_play.summarize_noop_openings(*openings)
+    return atari_play.summarize_noop_resets(*openings)
 
 
 def _measure_noop_reset_of_library(inputs: Inputs) -> np.ndarray:
@@ -68,7 +68,7 @@ def _measure_fire_reset(inputs: Inputs) -> np.ndarray:
                     atari_games.make_player(atari_games.make_base_environment(game), game)
                 )
             )
-    return atari_play.summarize_fire_openings(*openings)
+    return atari_play.summarize_fire_resets(*openings)
 
 
 def _make_probe_of_wrapper_skip(scene: Scene) -> Probe:

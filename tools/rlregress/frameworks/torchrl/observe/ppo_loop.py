@@ -126,8 +126,8 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.minibatches.remainder", "script"): partial(
         loop.measure_optimizer_steps_of_two_rollouts, _SCRIPT
     ),
-    ("ppo.epochs.shuffle", "script"): partial(loop.measure_order_of_samples, _SCRIPT),
-    ("ppo.advantages.recomputed", "script"): partial(loop.measure_recomputed_advantages, _SCRIPT),
+    ("ppo.epochs.shuffle", "script"): partial(loop.flag_sorted_and_repeated_epochs, _SCRIPT),
+    ("ppo.advantages.recomputed", "script"): partial(loop.flag_recomputed_advantages, _SCRIPT),
     ("ppo.advantage.granularity", "script"): partial(
         loop.measure_advantages_and_policy_changes, _SCRIPT
     ),

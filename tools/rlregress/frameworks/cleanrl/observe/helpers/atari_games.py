@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.environments.atari_fake import AtariGame, Lucky
+from rlregress.environments.atari_fake import AtariGame, ExtremeGenerator
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, skip_large_initialisation
 from rlregress.frameworks.cleanrl import oldgym
@@ -145,7 +145,7 @@ def make_player_of_noop_wrapper(source: Source, longest: bool) -> Player:
     # scripts of 0.4.8 need a RandomState
     is_new = hasattr(inner.np_random, "integers")
     generator = np.random.default_rng(0) if is_new else np.random.RandomState(0)
-    inner.np_random = Lucky(generator, longest)
+    inner.np_random = ExtremeGenerator(generator, longest)
     return make_player(alone, game)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.environments.atari_fake import AtariGame, Lucky
+from rlregress.environments.atari_fake import AtariGame, ExtremeGenerator
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, skip_large_initialisation
 from rlregress.frameworks.sb3 import compat, gyms
@@ -67,7 +67,7 @@ def make_player_of_wrapper(game: AtariGame, name: str) -> Player:
 def make_player_of_noop_wrapper(longest: bool) -> Player:
     """Return a player of ``NoopResetEnv``, with the most or the fewest no-ops at a reset."""
     game = AtariGame(fire=False)
-    game.np_random = Lucky(gyms.make_generator(0), longest)  # type: ignore[assignment]
+    game.np_random = ExtremeGenerator(gyms.make_generator(0), longest)  # type: ignore[assignment]
     return make_player_of_wrapper(game, "NoopResetEnv")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from skrl.resources.noises.torch import GaussianNoise
 
-from rlregress.frameworks.skrl.agents import NEVER, Training, call_after_model
+from rlregress.frameworks.skrl.agents import NEVER, AgentSetup, call_after_model
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
@@ -28,11 +28,11 @@ class Driver:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
         self._training = self._make_training(settings.starts)
-        self._fed: Training | None = None
+        self._fed: AgentSetup | None = None
 
-    def _make_training(self, starts: int) -> Training:
+    def _make_training(self, starts: int) -> AgentSetup:
         settings = self._settings
-        return Training(
+        return AgentSetup(
             "ddpg",
             self._envs.make_environment(),
             learning_rate=0.0,
@@ -88,7 +88,7 @@ class Driver:
         fed.update_once()
         return np.concatenate(recorded)
 
-    def _make_training_with_minibatch(self) -> Training:
+    def _make_training_with_minibatch(self) -> AgentSetup:
         if self._fed is None:
             self._fed = self._make_training(NEVER)
             self._fed.run_steps(self._settings.batch_size)
@@ -106,7 +106,7 @@ class Driver:
 
 
 def _make_outputs_constant(
-    training: Training, names: tuple[str, str], online: float, target: float
+    training: AgentSetup, names: tuple[str, str], online: float, target: float
 ) -> None:
     for name, number in zip(names, (online, target), strict=False):
         make_output_constant(training.models[name], [number])

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, Training
+from rlregress.frameworks.skrl.agents import NEVER, AgentSetup
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
@@ -26,15 +26,15 @@ class Driver:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         self._training = self._make_training(settings.starts)
-        self._fed: Training | None = None
+        self._fed: AgentSetup | None = None
 
-    def _make_training(self, starts: int) -> Training:
+    def _make_training(self, starts: int) -> AgentSetup:
         settings = self._settings
         interval: dict[str, Any] = {}
         if settings.target_every is not None:
             interval["target_update_interval"] = settings.target_every
         environments = [self._envs.make_environment() for _ in range(settings.environments)]
-        return Training(
+        return AgentSetup(
             "dqn",
             *environments,
             learning_rate=0.0,
@@ -99,7 +99,7 @@ class Driver:
 
 
 def _make_outputs_constant(
-    training: Training, online: Sequence[float], target: Sequence[float]
+    training: AgentSetup, online: Sequence[float], target: Sequence[float]
 ) -> None:
     for network, values in zip(training.models.values(), (online, target), strict=False):
         make_output_constant(network, np.asarray(values))

@@ -14,8 +14,8 @@ from skrl.resources.noises.torch import GaussianNoise
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import (
     NEVER,
+    AgentSetup,
     Layers,
-    Training,
     call_after_model,
     fix_action_and_log_prob_of_policy,
 )
@@ -69,7 +69,7 @@ class Driver:
         # of the policy, the Q networks and the temperature
         return (policy, critic, policy) if self._kind == "sac" else (policy, critic)
 
-    def _make_training(self, **arguments: Any) -> Training:
+    def _make_training(self, **arguments: Any) -> AgentSetup:
         s = self._settings
         own = _OF_SAC if self._kind == "sac" else _OF_TD3
         settings = {**s.map_to_framework_names(**_SETTINGS, **own), **arguments}
@@ -90,7 +90,7 @@ class Driver:
             Scripted(s.low, s.high, rewards=s.reward, **flags) for _ in range(s.environments)
         ]
         settings = {"batch_size": s.batch_size, **settings}
-        training = Training(self._kind, *environments, layers=self._layers, **settings)
+        training = AgentSetup(self._kind, *environments, layers=self._layers, **settings)
         policy = training.models["policy"]
         if s.log_prob is not None and self._kind == "sac":
             fix_action_and_log_prob_of_policy(policy, s.log_prob)
@@ -104,23 +104,23 @@ class Driver:
             )
         return training
 
-    def _make_training_with_minibatch(self, **arguments: Any) -> Training:
+    def _make_training_with_minibatch(self, **arguments: Any) -> AgentSetup:
         """Return a training that has stored a minibatch, with equal observations and actions."""
         settings = {"learning_rate": 0.0, "learning_starts": NEVER}
         training = self._make_training(**{**settings, **arguments})
         training.run_steps(self._settings.batch_size)
         for name, number in _STORED.items():
-            fill_parameters([training.get_stored_values(name)], number)
+            fill_parameters([training.read_stored_tensor(name)], number)
         return training
 
-    def _compute_action(self, training: Training, name: str, observation: float) -> float:
+    def _compute_action(self, training: AgentSetup, name: str, observation: float) -> float:
         # the policy that reports a log-probability does 0
         if self._kind == "sac":
             return 0.0
         inputs = {compat.OBSERVATIONS: torch.full((1, 1), observation)}
         return float(training.models[name].compute_outputs(inputs)[0].detach())
 
-    def _compute_loss_of_part(self, training: Training, part: str) -> float:
+    def _compute_loss_of_part(self, training: AgentSetup, part: str) -> float:
         losses = watched_updates.run_and_record_losses(training.update_once, training.optimizers)
         return watched_updates.require_one_number(losses[part])
 
@@ -230,7 +230,7 @@ class Driver:
             training.run_steps(s.steps)
         row = training.environments[0].received
         journal.stored_action, journal.stored_reward = (
-            float(training.get_stored_values(name)[len(row) - 1].flatten()[0])
+            float(training.read_stored_tensor(name)[len(row) - 1].flatten()[0])
             for name in ("actions", "rewards")
         )
         return journal
@@ -276,7 +276,7 @@ def _make_noise_settings(name: str, deviation: float) -> dict[str, Any]:
 
 
 def _pin_outputs_of_networks(
-    training: Training, names: Sequence[str], observation: float, action: float, values: Any
+    training: AgentSetup, names: Sequence[str], observation: float, action: float, values: Any
 ) -> None:
     inputs = torch.tensor([[observation, action]])
     for name, number in zip(names, values, strict=False):
@@ -295,7 +295,7 @@ def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
         return called(torch.zeros(1, 1, dtype=torch.float64))
 
 
-def count_trained_critics(training: Training) -> int:
+def count_trained_critics(training: AgentSetup) -> int:
     """Return how many Q networks the optimiser of an agent's critics trains."""
     optimized = {
         id(p) for group in training.optimizers["critic"].param_groups for p in group["params"]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Training, call_after_model
+from rlregress.frameworks.skrl.agents import AgentSetup, call_after_model
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing import watched_updates
 from rlregress.probing.recorded_update import record_losses_and_steps
@@ -65,7 +65,7 @@ def train_and_record(
     *environments: Scripted,
     rollouts: int,
     change: Change | None = None,
-    prepare: Callable[[Training], Any] = lambda training: None,
+    prepare: Callable[[AgentSetup], Any] = lambda training: None,
     **settings: Any,
 ) -> AgentTraining:
     """Train PPO, by default with one epoch of one minibatch, and return the record.
@@ -77,7 +77,7 @@ def train_and_record(
         prepare: called with the agent before the training.
     """
     settings = {"learning_epochs": 1, "mini_batches": 1, **settings}
-    own_training = Training("ppo", *environments, rows=rollouts, rollouts=rollouts, **settings)
+    own_training = AgentSetup("ppo", *environments, rows=rollouts, rollouts=rollouts, **settings)
     recorded = AgentTraining(training=own_training)
     policy, value = (own_training.models[name] for name in ("policy", "value"))
     optimizer, last_bias = own_training.optimizers["policy"], value.net[-1].bias
@@ -85,14 +85,14 @@ def train_and_record(
 
     def record_and_update(*arguments: Any, **keywords: Any) -> None:
         recorded.stored.append(
-            own_training.get_stored_values("observations")[:, 0, 0].numpy().copy()
+            own_training.read_stored_tensor("observations")[:, 0, 0].numpy().copy()
         )
         update(*arguments, **keywords)
 
     def change_and_sample(names: Any, **keywords: Any) -> Any:
         if change is not None and len(recorded.stored) > len(recorded.changed):
             recorded.changed.append(True)
-            change({name: own_training.get_stored_values(name) for name in _CHANGED})
+            change({name: own_training.read_stored_tensor(name) for name in _CHANGED})
         minibatches = sample(names=names, **keywords)
         if "log_prob" in names:
             # states of memory are read apart
