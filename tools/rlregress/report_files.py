@@ -33,7 +33,7 @@ def write_report_files_and_return_markdown(
         folder / nightly_record.VERDICT_FILE, json.dumps(verdict, indent=1) + "\n"
     )
     brief = short_summary.make_summary_lines(
-        check_page.make_facts_of_check(result),
+        check_page.make_page_info(result),
         check_page.make_cards_of_check(result),
         "report.html",
     )

@@ -13,8 +13,8 @@ from rlregress.report.html import returns_page
 from rlregress.report.html.page import (
     Badge,
     Card,
-    Facts,
     Finding,
+    PageInfo,
     Quoted,
     Section,
     SourcePair,
@@ -70,7 +70,7 @@ def make_row_of_fault(instrument: str, result: FaultResult) -> FaultRow:
     return FaultRow(result, is_right, text, word, verdicts=bool(result.verdicts))
 
 
-def make_faults_page(rows: Sequence[FaultRow], summary: str, facts: Facts) -> str:
+def make_faults_page(rows: Sequence[FaultRow], summary: str, facts: PageInfo) -> str:
     """Build the page of injected faults, undetected ones first."""
     wrong = [row for row in rows if row.right is False]
     unprobed = [row for row in rows if row.right is None]

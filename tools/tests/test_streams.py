@@ -89,7 +89,7 @@ def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
     loop.symlink_to(loop)
     os.mkfifo(pipe)
     monkeypatch.setenv("GITHUB_WORKSPACE", str(loop))
-    assert hosts.find_repository_top() == loop
+    assert hosts.find_repository_or_cwd() == loop
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pipe))
     with pytest.raises(UserError, match="it is a pipe, not a file"):
         hosts.append_github_summary("# Gate")

@@ -30,7 +30,7 @@ from rlregress.model.fault_results import (
 )
 from rlregress.report import harmless, markdown_page, tables
 from rlregress.report.html import comparison_page
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 from rlregress.upgrade.differences import known_changes
 from rlregress_power import histories_text, release_histories
 
@@ -78,7 +78,7 @@ def build_comparison() -> str:
         adapter for adapter in frameworks.list_installed_adapters() if adapter.name in names
     ]
     documented = list_documented_variants({a.full_name: a.code.version() for a in installed})
-    facts = Facts(comparison_page.format_comparison_title(documented), "", 0.0, "", "")
+    facts = PageInfo(comparison_page.format_comparison_title(documented), "", 0.0, "", "")
     basis = "What is documented of these versions; `pytest tests_unit` asserts it."
     return harmless.escape_markdown(
         markdown_page.format_page_as_markdown(

@@ -15,7 +15,7 @@ _INPUTS = {"plus": [10.0, 4.0, 3.0, 1.0], "minus": [-8.0, 5.0, -9.0, 6.0], "coun
 
 def _select_used_returns(inputs: Inputs) -> np.ndarray:
     """Return the returns along, then against, the best ``count`` directions, [2 count]."""
-    best_directions = ars.select_best_directions(inputs["plus"], inputs["minus"], inputs["count"])
+    best_directions = ars.mark_best_directions(inputs["plus"], inputs["minus"], inputs["count"])
     return np.concatenate([inputs["plus"][best_directions], inputs["minus"][best_directions]])
 
 
@@ -33,19 +33,19 @@ DETAILS = (
         {
             "better_return": (
                 "those with the largest better return of their two",
-                lambda i: ars.select_best_directions(i["plus"], i["minus"], i["count"]),
+                lambda i: ars.mark_best_directions(i["plus"], i["minus"], i["count"]),
             ),
             "plus": (
                 "those with the largest return along them",
-                lambda i: ars.select_largest_scores(i["plus"], i["count"]),
+                lambda i: ars.mark_largest_scores(i["plus"], i["count"]),
             ),
             "mean": (
                 "those with the largest mean of their two returns",
-                lambda i: ars.select_largest_scores(i["plus"] + i["minus"], i["count"]),
+                lambda i: ars.mark_largest_scores(i["plus"] + i["minus"], i["count"]),
             ),
             "difference": (
                 "those whose two returns differ most",
-                lambda i: ars.select_largest_scores(np.abs(i["plus"] - i["minus"]), i["count"]),
+                lambda i: ars.mark_largest_scores(np.abs(i["plus"] - i["minus"]), i["count"]),
             ),
             "all": ("all", lambda i: np.ones(len(i["plus"]))),
         },

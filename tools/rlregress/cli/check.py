@@ -58,18 +58,21 @@ def judge_and_report_check(
             check_run.run_and_judge_check(new, typer.echo), options.report
         )
         text = report_files.write_report_files_and_return_markdown(
-            result, check_run.read_evidence(new), new.report, ci_annotations.find_repository_top()
+            result,
+            check_run.read_evidence(new),
+            new.report,
+            ci_annotations.find_repository_or_cwd(),
         )
     output.mark_exit_code_decided()
-    ci_annotations.print_annotations(
-        check_findings.list_check_findings(result, ci_annotations.find_repository_top())
+    ci_annotations.print_annotations_on_github(
+        check_findings.list_check_findings(result, ci_annotations.find_repository_or_cwd())
     )
     ci_annotations.append_github_summary(text)
     cards = check_page.make_cards_of_check(result)
     page = options.report / "report.html"
     if in_brief:
         for line in short_summary.make_summary_lines(
-            check_page.make_facts_of_check(result), cards, str(page)
+            check_page.make_page_info(result), cards, str(page)
         ):
             typer.echo(line)
         return result.exit_code

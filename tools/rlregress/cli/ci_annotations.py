@@ -18,13 +18,13 @@ _SUMMARY, _ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 _TOPS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
-def find_repository_top() -> Path:
-    """Return the top folder of the repository in a CI job, else the working folder."""
+def find_repository_or_cwd() -> Path:
+    """Return the folder of the checkout in a CI job, else the working folder."""
     named = (os.environ[name] for name in _TOPS if os.environ.get(name))
     return files.resolve_real_path(next(named, "."))
 
 
-def print_annotations(findings: Sequence[Finding]) -> None:
+def print_annotations_on_github(findings: Sequence[Finding]) -> None:
     """Print annotations in a job of GitHub; print nothing elsewhere."""
     if os.environ.get(_ON_GITHUB) == "true":
         for line in ci_formats.format_annotations(findings):

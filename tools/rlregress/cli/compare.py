@@ -17,7 +17,7 @@ from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.report import comparison_text, harmless, markdown_page, short_summary
 from rlregress.report.html import comparison_page
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 
 
 def _check_algorithms_have_details(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
@@ -90,7 +90,7 @@ def compare(
     if as_json:
         typer.echo(comparison_text.format_comparison_as_json(compared))
     elif as_markdown:
-        facts = Facts(comparison_page.format_comparison_title(compared), "", 0.0, "", "")
+        facts = PageInfo(comparison_page.format_comparison_title(compared), "", 0.0, "", "")
         text = markdown_page.format_page_as_markdown(
             comparison_page.make_page_of_comparison(compared, facts)
         )

@@ -12,7 +12,7 @@ import typer
 from rlregress import files
 from rlregress.check import report_data
 from rlregress.inside.run_record import check_file_is_writable, write_text_atomically
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class RequestedPage:
     started: str
     clock: float
 
-    def write_and_print_path(self, title: str, build_page: Callable[[Facts], str]) -> None:
+    def write_and_print_path(self, title: str, build_page: Callable[[PageInfo], str]) -> None:
         """Write the page that ``build_page`` returns and print its path, if one was requested."""
         if self.path is None:
             return
         seconds = round(time.monotonic() - self.clock, 1)
         text = build_page(
-            Facts(title, self.started, seconds, report_data.describe_machine(), self.command)
+            PageInfo(title, self.started, seconds, report_data.describe_machine(), self.command)
         )
         write_text_atomically(self.path, text)
         typer.echo(f"page: {self.path}", err=True)

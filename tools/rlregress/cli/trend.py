@@ -25,7 +25,7 @@ from rlregress.files import resolve_real_path
 from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.report import harmless, markdown_page, short_summary, trend_text
 from rlregress.report.html import trend_page
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 
 
 def trend(
@@ -56,7 +56,7 @@ def trend(
         since = since and date.fromisoformat(since).isoformat()
     except ValueError:
         raise UserError(f"--since is '{since}', expected a date as in 2026-01-31") from None
-    started, start_text, folder = (
+    started, stamp, folder = (
         time.monotonic(),
         report_data.format_time_with_offset(),
         resolve_real_path(report),
@@ -71,7 +71,7 @@ def trend(
     write_text_atomically(folder / "trend.json", data + "\n")
     command = ["rlregress", "trend", *map(str, folders)] + ["--since", since] * bool(since)
     seconds, title = round(time.monotonic() - started, 1), trend_text.format_trend_title(summary)
-    facts = Facts(title, start_text, seconds, report_data.describe_machine(), shlex.join(command))
+    facts = PageInfo(title, stamp, seconds, report_data.describe_machine(), shlex.join(command))
     page = trend_page.make_page_of_trend(summary, facts)
     text = markdown_page.format_page_as_markdown(page)
     typer.echo(text)

@@ -43,7 +43,7 @@ from rlregress.report import (
     upgrade_text,
 )
 from rlregress.report.html import upgrade_page
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 from rlregress.trace import jobs
 from rlregress.upgrade import cascade
 from rlregress.upgrade.upgrade_options import Options
@@ -131,12 +131,12 @@ def judge_and_report_upgrade(
         result = cascade.judge_upgrade(replace(options, say=say))
     seconds = round(time.monotonic() - started, 1)
     title = upgrade_page.format_upgrade_title(result)
-    facts = Facts(
+    facts = PageInfo(
         title, date, seconds, report_data.describe_machine(), _make_repeating_command(options)
     )
     write_upgrade_report(result, options.report, facts)
     output.mark_exit_code_decided()
-    ci_annotations.print_annotations(
+    ci_annotations.print_annotations_on_github(
         upgrade_findings.list_upgrade_findings(result, _find_pinned_repository(result))
     )
     if in_brief:
@@ -184,7 +184,7 @@ def _make_repeating_command(options: Options) -> str:
     return shlex.join([*words, *option.format_options_as_arguments(options, declared)])
 
 
-def _summarise_upgrade_briefly(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
+def _summarise_upgrade_briefly(result: Upgrade, folder: Path, facts: PageInfo) -> list[str]:
     return short_summary.make_summary_lines(
         facts,
         upgrade_page.make_cards_of_upgrade(result, facts),
@@ -195,7 +195,7 @@ def _summarise_upgrade_briefly(result: Upgrade, folder: Path, facts: Facts) -> l
 
 def _find_pinned_repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
     """Return the repository that the command runs in, and the lines that pin the new version."""
-    top = ci_annotations.find_repository_top()
+    top = ci_annotations.find_repository_or_cwd()
     lock = result.new.lock and files.resolve_real_path(result.new.lock)
     if lock is None or not lock.is_relative_to(top):
         return upgrade_findings.PinnedRepository(top)
@@ -207,7 +207,7 @@ def _find_pinned_repository(result: Upgrade) -> upgrade_findings.PinnedRepositor
     return upgrade_findings.PinnedRepository(top, lock.relative_to(top).as_posix(), pins)
 
 
-def write_upgrade_report(result: Upgrade, folder: Path, facts: Facts) -> None:
+def write_upgrade_report(result: Upgrade, folder: Path, facts: PageInfo) -> None:
     """Write the page, the text and the data of a report, SARIF, JUnit and GitHub's summary.
 
     Args:

@@ -191,7 +191,7 @@ def play_rewards(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(received, dtype=np.float64)
 
 
-def play_whole_game(player: Player) -> np.ndarray:
+def play_game_through_all_wrappers(player: Player) -> np.ndarray:
     """Play a game of three actions; a life is lost, and the last action ends the game.
 
     [frames of the opening apart from FIRE and the action after it, frames of FIRE, the agent's

@@ -80,7 +80,7 @@ def measure_inputs_at_corner(vision: Vision) -> np.ndarray:
     return np.array([float(way[0].inputs[0, -1, 0, 0]) for way in ways], dtype=np.float64)
 
 
-def measure_activations(vision: Vision) -> np.ndarray:
+def measure_activation_ranges(vision: Vision) -> np.ndarray:
     """Return the outputs of each layer for numbers below and above 0.
 
     [for each of four hidden layers of the policy the least and the most that enters the layer

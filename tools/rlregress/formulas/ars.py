@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def select_best_directions(plus: np.ndarray, minus: np.ndarray, count: int) -> np.ndarray:
+def mark_best_directions(plus: np.ndarray, minus: np.ndarray, count: int) -> np.ndarray:
     """Select the ``count`` directions with the best larger return of their two, bool [directions].
 
     Algorithm 2, line 6.
@@ -14,10 +14,10 @@ def select_best_directions(plus: np.ndarray, minus: np.ndarray, count: int) -> n
         plus, minus: [directions], the returns of a step along each direction and against it.
         count: how many directions are used.
     """
-    return select_largest_scores(np.maximum(plus, minus), count)
+    return mark_largest_scores(np.maximum(plus, minus), count)
 
 
-def select_largest_scores(scores: np.ndarray, count: int) -> np.ndarray:
+def mark_largest_scores(scores: np.ndarray, count: int) -> np.ndarray:
     """Select the ``count`` largest scores, bool [directions]."""
     selected = np.zeros(len(scores), dtype=bool)
     selected[np.argsort(scores)[::-1][:count]] = True

@@ -22,8 +22,7 @@ def compute_next_value(
 def compute_linear_epsilon(
     first: float, last: float, decay_steps: float, steps: int, delay: int = 0
 ) -> np.ndarray:
-    """Return the probability of a random action at each of ``steps`` steps, [steps] (Mnih et al.
-    2015).
+    """Return the probability of a random action at each step, [steps] (Mnih et al. 2015).
 
     It falls from ``first`` by the same amount at each step until, after ``decay_steps``, it is
     ``last``; step t has the value of step t - ``delay``.

@@ -11,9 +11,7 @@ def compute_gaussian_fisher_information(deviation: float = 1.0) -> np.ndarray:
 
 
 def compute_gaussian_log_prob_gradient(action: float) -> np.ndarray:
-    """Return the gradient of log pi(action) in (mean, log deviation), at mean 0 and deviation 1,
-    [2].
-    """
+    """Return d log pi(action) / d (mean, log deviation) at mean 0 and deviation 1, [2]."""
     return np.array([action, action**2 - 1.0])
 
 

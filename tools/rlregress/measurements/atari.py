@@ -111,10 +111,10 @@ MEASUREMENTS: Mapping[str, Measure] = {
         "ClipRewardEnv", atari_play.play_rewards
     ),
     "atari.image_scaling": measure_image_scaling,
-    "atari.activation": _make_image_network_measurement(atari_vision.measure_activations),
+    "atari.activation": _make_image_network_measurement(atari_vision.measure_activation_ranges),
     "atari.shared_trunk": _make_image_network_measurement(atari_vision.count_parameters_by_output),
     "atari.networks": _make_image_network_measurement(atari_vision.list_layer_sizes),
-    "atari.wrapper_order": lambda own, i: atari_play.play_whole_game(
+    "atari.wrapper_order": lambda own, i: atari_play.play_game_through_all_wrappers(
         own.whole(AtariGame, int(i["noops"]))
     ),
 }

@@ -27,7 +27,7 @@ class Settings(NamedSettings):
         steps: of a rollout, in each environment.
         minibatch_size: where a framework is configured with it.
         minibatches: their number, where it is configured with that.
-        total: steps that are asked for, as the framework counts them.
+        total: steps that are requested, as the framework counts them.
         environments: how many are stepped side by side.
         epochs: of each rollout.
         rewards: of the steps [steps]; None: the advantage, or any that differ.

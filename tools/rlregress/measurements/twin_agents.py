@@ -22,9 +22,9 @@ class Settings(NamedSettings):
     """Settings of an agent and its environment. None: the framework's default.
 
     Attributes:
-        steps: that its own loop is asked for.
+        steps: that are requested of its own loop.
         environments: stepped side by side; one, where a framework can have no more.
-        per_environment: steps are asked for in each environment, not over all of them.
+        per_environment: steps are requested in each environment, not over all of them.
         collected_at_once: steps, where a framework collects batches of them.
         low, high: bounds of actions, a number or one for each dimension.
         observations: dimensions of an observation.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rlregress.report.html.page import Card, Facts, Step
+from rlregress.report.html.page import Card, PageInfo, Step
 
 #: most characters of one line; sentences that do not fit are counted
 _MOST = 280
 
 
 def make_summary_lines(
-    facts: Facts, cards: Sequence[Card], report: str, sentences: Sequence[str] = ()
+    facts: PageInfo, cards: Sequence[Card], report: str, sentences: Sequence[str] = ()
 ) -> list[str]:
     """Return verdict, unjudged parts, changes, next steps, and the path of the report.
 

@@ -17,7 +17,7 @@ from rlregress.model.fault_results import (
     Mutant,
     MutantResult,
 )
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 from rlregress_power import faults_page, faults_text, instruments, probe_server
 from rlregress_power.cli import faults as commands
 from tools.tests.report.test_check_page import stands_alone
@@ -76,7 +76,7 @@ def test_how_many_suffice(instrument, results, enough):
     assert instruments.INSTRUMENTS[instrument].detects_enough(results) is enough
 
 
-FACTS = Facts("a title", "today", 90.0, "a machine", "rlregress selftest faults")
+FACTS = PageInfo("a title", "today", 90.0, "a machine", "rlregress selftest faults")
 
 
 def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):

@@ -20,7 +20,7 @@ from rlregress.errors import UserError
 from rlregress.files import resolve_real_path
 from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.report import short_summary
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.thesis import thesis_questions, thesis_text
 
@@ -91,7 +91,7 @@ def _rank_and_report(runs: Sequence[run_ranking.ImplementationRun], options: Opt
     )
     figure = ranking_report.draw_ranking_figure(ranked)
     seconds = round(time.monotonic() - started, 1)
-    facts = Facts(
+    facts = PageInfo(
         ranking_report.format_ranking_title(ranked),
         date,
         seconds,

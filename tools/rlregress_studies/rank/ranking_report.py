@@ -17,7 +17,7 @@ from rlregress.model import tones
 from rlregress.report import words
 from rlregress.report.html import figures, svg
 from rlregress.report.html import page as pages
-from rlregress.report.html.page import Badge, Card, Facts, Figure, Section, Step, Table
+from rlregress.report.html.page import Badge, Card, Figure, PageInfo, Section, Step, Table
 from rlregress.report.words import format_error_rate
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress_studies.rank.ranking_result import Ranking, TaskRanking
@@ -201,7 +201,7 @@ def format_ranking_title(ranking: Ranking) -> str:
     return f"Ranking: {tasks}"
 
 
-def make_ranking_page(ranking: Ranking, facts: Facts) -> str:
+def make_ranking_page(ranking: Ranking, facts: PageInfo) -> str:
     """Return the page of a ranking."""
     keys = _make_unique_section_ids([task.name for task in ranking.tasks])
     sections = [

@@ -15,7 +15,7 @@ from rlregress.check.comparison import compare_adapters, list_documented_variant
 from rlregress.errors import UserError
 from rlregress.report import comparison_text, markdown_page, tables, terminal_tables
 from rlregress.report.html import comparison_page
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 from tools.tests.small_adapters import SmallAdapter, format_entry, make_probe_of_variant
 
 #: details whose variants the adapters of this file answer by their formulas
@@ -55,7 +55,7 @@ def ids(rows):
 def markdown(compared):
     """Return the page of a comparison as Markdown."""
     return markdown_page.format_page_as_markdown(
-        comparison_page.make_page_of_comparison(compared, Facts("a title", "", 0.0, "", ""))
+        comparison_page.make_page_of_comparison(compared, PageInfo("a title", "", 0.0, "", ""))
     )
 
 

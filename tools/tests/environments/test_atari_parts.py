@@ -56,7 +56,7 @@ def test_activations_are_read_from_the_running_network(last, least):
     """The least and the most behind a layer are those of its activation; weights are restored."""
     vision = network(last)
     before = [p.detach().clone() for p in vision.module.parameters()]
-    activations = atari_vision.measure_activations(vision)
+    activations = atari_vision.measure_activation_ranges(vision)
     assert list(activations[:2]) == [least, 3.0]
     assert list(activations[-2:]) == [5.0, -2.0]
     after = list(vision.module.parameters())

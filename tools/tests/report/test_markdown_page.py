@@ -14,13 +14,13 @@ from rlregress.report.html.page import (
     Badge,
     Card,
     CodeLines,
-    Facts,
     Figure,
     Finding,
     Folded,
     Grid,
     Heading,
     Page,
+    PageInfo,
     Quoted,
     Section,
     SourcePair,
@@ -28,7 +28,7 @@ from rlregress.report.html.page import (
     Table,
 )
 
-FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
+FACTS = PageInfo("a title", "today", 1.0, "a machine", "a command")
 SOURCE = SourcePair(diff_two_texts("p.f", ["old line"], ["new line"], (1, 1)), ("old", "new"))
 #: a part of a page -> what its Markdown holds
 PARTS = {

@@ -16,7 +16,7 @@ from rlregress.model.differences import VIOLATED, Entry
 from rlregress.model.upgrade_result import Culprits
 from rlregress.report import check_report, upgrade_data, words
 from rlregress.report.html import upgrade_page
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 from rlregress.upgrade.evidence import return_gate
 
 from ..upgrade import test_result as upgrades
@@ -27,7 +27,7 @@ from .markup import Page
 from .test_check_page import HOPPER, stands_alone
 
 COMMAND = "rlregress upgrade a==1 installed --algorithm sac"
-FACTS = Facts("a title", "today", 90.0, "a machine", COMMAND)
+FACTS = PageInfo("a title", "today", 90.0, "a machine", COMMAND)
 
 
 def page_of(*frameworks) -> Page:

@@ -16,12 +16,12 @@ from rlregress.model.recorded_traces import Crash
 from rlregress.model.upgrade_result import Culprits, RepeatedCalls, ScriptResult
 from rlregress.report import screen, upgrade_text
 from rlregress.report.html import upgrade_page
-from rlregress.report.html.page import Badge, Card, Culprit, Facts, Step
+from rlregress.report.html.page import Badge, Card, Culprit, PageInfo, Step
 
 from ..upgrade import test_result as upgrades
 
 COMMAND = "rlregress upgrade a==1 installed --algorithm sac --scenario none --no-returns"
-FACTS = Facts("a title", "today", 90.0, "a machine", COMMAND)
+FACTS = PageInfo("a title", "today", 90.0, "a machine", COMMAND)
 WIDTHS = (40, 80, 100)
 
 

@@ -11,7 +11,7 @@ from rlregress.model.recorded_traces import VERSIONS, Trace
 from rlregress.model.upgrade_result import FrameworkResult, ProbeAnswer, Upgrade, VersionInfo
 from rlregress.report import markdown_page, upgrade_data
 from rlregress.report.html import upgrade_page
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade, framework_comparison
 from rlregress.upgrade.both_versions import ExecutedCode
@@ -151,7 +151,7 @@ def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
     assert result.verdict == "unchanged"
     data = upgrade_data.convert_upgrade_to_plain_data(result)
     assert data["not_checked"] == ["new: its requirements", "X: returns"]
-    facts = Facts("a title", "today", 1.0, "a machine", "a command")
+    facts = PageInfo("a title", "today", 1.0, "a machine", "a command")
     text = markdown_page.format_page_as_markdown(upgrade_page.make_page_of_upgrade(result, facts))
     assert "- new: its requirements\n- X: returns\n" in text
     # versions that no probe could read in time are not called the same

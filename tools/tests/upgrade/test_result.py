@@ -37,7 +37,7 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.report import markdown_page, short_summary, upgrade_data, upgrade_text
 from rlregress.report.html import upgrade_page
-from rlregress.report.html.page import Facts
+from rlregress.report.html.page import PageInfo
 from rlregress.trace.child_processes import Deadline, limit_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.culprits import attribution
@@ -53,7 +53,7 @@ SB3 = frameworks.get_adapter("sb3")
 FILE = f"{SB3.framework.modules[0]}/sac/sac.py"
 TRAIN = (FILE, "SAC.train")
 LOSS, TWICE = (small_traces.loss(276, value=v, file=FILE, function="train") for v in (8.4, 16.8))
-FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
+FACTS = PageInfo("a title", "today", 1.0, "a machine", "a command")
 GONE = Entry(kind=model.PUBLIC, name="frame.logger.read_csv", state=model.DIFFERS)
 BATCH = ChangedDefault(owner="td3 [library]", name="batch", old="100", new="256")
 

@@ -100,9 +100,7 @@ class _Network(Model):
         return {} if self._memory is None else self._memory.make_specification()
 
     def compute_outputs(self, inputs: Any) -> tuple[torch.Tensor, dict[str, Any]]:
-        """Return the outputs of the layers for observations, states and actions, and the new
-        states.
-        """
+        """Return the outputs of the layers for a model's inputs, and the new recurrent states."""
         tensors, states = [compat.read_observations(inputs)], {}
         if self._sees_states:
             tensors.append(inputs["states"])
@@ -242,9 +240,7 @@ class AgentSetup:
         return self._env.action_space
 
     def make_trainer(self, steps: int) -> Any:
-        """Return a trainer for ``steps`` steps of all environments; making it initialises the
-        agent.
-        """
+        """Return a trainer for ``steps`` steps; making the trainer initialises the agent."""
         return _make_trainer(self._env, self.agent, steps)
 
     def run_steps(self, steps: int) -> None:
@@ -318,7 +314,7 @@ def _make_model(algorithm: str, name: str, spaces: Any, layers: Layers) -> Any:
     return Deterministic(observed + (0 if name == "value" else dimensions), 1, plain, spaces)
 
 
-def fix_action_and_log_prob_of_policy(policy: Any, log_prob: float) -> None:
+def fix_zero_action_and_log_prob(policy: Any, log_prob: float) -> None:
     """Patch a stochastic policy to sample the action 0 and to report ``log_prob`` for it."""
     act = policy.act
 

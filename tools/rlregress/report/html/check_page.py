@@ -28,10 +28,10 @@ from rlregress.report.html.page import (
     Badge,
     Card,
     CodeLines,
-    Facts,
     Finding,
     Folded,
     Page,
+    PageInfo,
     Quoted,
     Section,
     SourcePair,
@@ -46,10 +46,10 @@ _NIGHTS = 14
 _COPIES = ("installed", "on the path in its place")
 
 
-def make_facts_of_check(result: CheckResult) -> Facts:
-    """Return time, duration, machine and command of a check."""
+def make_page_info(result: CheckResult) -> PageInfo:
+    """Return title, time, duration, machine and command of a check."""
     report_data = result.report_data
-    return Facts(
+    return PageInfo(
         _format_title(result),
         report_data.started,
         result.seconds,
@@ -100,7 +100,7 @@ def make_page_of_check(result: CheckResult) -> Page:
             f"most {words.format_error_rate(result.error_rate)} of such checks."
         )
     return Page(
-        make_facts_of_check(result), make_cards_of_check(result), sections, result.notes, closing
+        make_page_info(result), make_cards_of_check(result), sections, result.notes, closing
     )
 
 

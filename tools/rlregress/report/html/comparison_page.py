@@ -13,10 +13,10 @@ from rlregress.report.html.page import (
     Badge,
     Card,
     CodeLines,
-    Facts,
     Finding,
     Heading,
     Page,
+    PageInfo,
     Section,
     Step,
     Table,
@@ -34,7 +34,7 @@ def format_comparison_title(comparison: Comparison) -> str:
     return " against ".join(names)
 
 
-def make_page_of_comparison(comparison: Comparison, facts: Facts, basis: str = PROBED) -> Page:
+def make_page_of_comparison(comparison: Comparison, facts: PageInfo, basis: str = PROBED) -> Page:
     """Return the page of a comparison.
 
     Args:

@@ -26,7 +26,7 @@ _SPREAD = 0.3
 
 
 @dataclass(frozen=True)
-class Strip:
+class RunPoints:
     """The numbers of stored and new runs, drawn as one line of points each.
 
     Attributes:
@@ -50,13 +50,13 @@ def spread_overlapping_points(count: int, position: float) -> np.ndarray:
     return position + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
 
 
-def draw_runs_as_points(strip_data: Strip, name: str, description: str) -> Markup:
+def draw_runs_as_points(run_points: RunPoints, name: str, description: str) -> Markup:
     """Draw every run as a point: stored above, new below, with means and judged range."""
-    rows = [("stored", strip_data.stored), ("new", strip_data.new)]
+    rows = [("stored", run_points.stored), ("new", run_points.new)]
     rows = [(label, values) for label, values in rows if len(values)]
     height = 46.0 + 38.0 * len(rows)
     return svg.draw_svg(
-        lambda axes: _plot_runs_as_points(axes, strip_data, rows),
+        lambda axes: _plot_runs_as_points(axes, run_points, rows),
         name,
         description,
         WIDTH,
@@ -66,14 +66,14 @@ def draw_runs_as_points(strip_data: Strip, name: str, description: str) -> Marku
 
 
 def _plot_runs_as_points(
-    axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequence[float]]]
+    axes: Axes, run_points: RunPoints, rows: Sequence[tuple[str, Sequence[float]]]
 ) -> None:
-    if strip_data.band is not None:
-        mean, half = strip_data.band
+    if run_points.band is not None:
+        mean, half = run_points.band
         axes.axvspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
         axes.axvline(mean, color=svg.BAND, lw=1)
-    if strip_data.limit is not None:
-        axes.axvline(strip_data.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
+    if run_points.limit is not None:
+        axes.axvline(run_points.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
     for row, (label, values) in enumerate(rows):
         finite, is_new = [value for value in values if math.isfinite(value)], label == "new"
         axes.plot(
@@ -89,8 +89,8 @@ def _plot_runs_as_points(
         if finite:
             mean = float(np.mean(finite))
             axes.plot([mean, mean], [-row - 0.42, -row + 0.42], color=svg.INK, lw=2.2)
-        if is_new and strip_data.interval is not None:
-            low, high = strip_data.interval
+        if is_new and run_points.interval is not None:
+            low, high = run_points.interval
             axes.plot([low, high], [-row, -row], color=svg.INK, lw=1.4, marker="|", markersize=8)
     axes.set_yticks(
         [-row for row in range(len(rows))], [f"{label} ({len(v)})" for label, v in rows]
@@ -100,7 +100,7 @@ def _plot_runs_as_points(
     axes.spines["left"].set_visible(False)
     axes.locator_params(axis="x", nbins=5)
     axes.margins(x=0.04)
-    axes.set_xlabel(strip_data.axis)
+    axes.set_xlabel(run_points.axis)
 
 
 #: environment steps -> quartiles over runs

@@ -214,8 +214,8 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Time, duration, machine and command of a report."""
+class PageInfo:
+    """Title, time, duration, machine and command of a report."""
 
     title: str
     started: str
@@ -308,7 +308,7 @@ class Page:
     Markdown, and ``screen.make_screen_lines`` the cards for a terminal.
     """
 
-    facts: Facts
+    facts: PageInfo
     cards: Sequence[Card]
     sections: Sequence[Section]
     notes: Sequence[str] = ()

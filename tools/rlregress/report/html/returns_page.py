@@ -20,7 +20,7 @@ from rlregress.model.quantities import (
 from rlregress.model.verdict import HOLDS, INCONCLUSIVE
 from rlregress.report import descriptive_text, words
 from rlregress.report.html import figures
-from rlregress.report.html.figures import QuartileCurve, Strip
+from rlregress.report.html.figures import QuartileCurve, RunPoints
 from rlregress.report.html.page import Badge, Figure, Finding, Folded, Grid, Section, Table
 
 Verdicts = Mapping[str, Mapping[str, Any]]
@@ -209,7 +209,9 @@ def _make_figure_of_runs(
     if loss := sum(math.isnan(value) for value in [*stored, *new]):
         caption += f"; {loss} without a number are not drawn"
     drawings = figures.draw_runs_as_points(
-        Strip(stored, new, interval, limit, band, axis), _make_element_id(cell, quantity.name), text
+        RunPoints(stored, new, interval, limit, band, axis),
+        _make_element_id(cell, quantity.name),
+        text,
     )
     rows = [
         [origin, run.seed, words.format_return(value) if math.isfinite(value) else "none"]

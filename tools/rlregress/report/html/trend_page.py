@@ -12,10 +12,10 @@ from rlregress.report.html import figures
 from rlregress.report.html.page import (
     Badge,
     Card,
-    Facts,
     Figure,
     Heading,
     Page,
+    PageInfo,
     Section,
     Step,
     Table,
@@ -40,7 +40,7 @@ _MEANING = {
 }
 
 
-def make_page_of_trend(trend: Trend, facts: Facts) -> Page:
+def make_page_of_trend(trend: Trend, facts: PageInfo) -> Page:
     """Return the HTML page that shows how the results of the nightly runs changed over time."""
     histories = Section("all", "All that was judged", "", [Table(COLUMNS, make_trend_table(trend))])
     return Page(

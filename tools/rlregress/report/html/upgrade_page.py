@@ -42,11 +42,11 @@ from rlregress.report.html import returns_page, traces_page, upgrade_card
 from rlregress.report.html.page import (
     Badge,
     Card,
-    Facts,
     Finding,
     Folded,
     Heading,
     Page,
+    PageInfo,
     Section,
     SourcePair,
     Step,
@@ -86,7 +86,7 @@ _TITLES = {
 _STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OTHER}
 
 
-def make_cards_of_upgrade(result: Upgrade, facts: Facts) -> list[Card]:
+def make_cards_of_upgrade(result: Upgrade, facts: PageInfo) -> list[Card]:
     """Return the cards of the first screen: the upgrade, then its parts, the worst first."""
     parts: list[FrameworkResult | ScriptResult] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
@@ -108,7 +108,7 @@ def make_cards_of_upgrade(result: Upgrade, facts: Facts) -> list[Card]:
     return [replace(overall_card, title=only.title, matters=only.matters, not_judged=not_judged)]
 
 
-def make_page_of_upgrade(result: Upgrade, facts: Facts) -> Page:
+def make_page_of_upgrade(result: Upgrade, facts: PageInfo) -> Page:
     """Return the page of an upgrade."""
     sections = [
         Section("cut", "Not checked in time", "The command stopped at its time limit; extend it "

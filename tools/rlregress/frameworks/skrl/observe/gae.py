@@ -113,5 +113,5 @@ PROBES: Mapping[str, Probe] = {
     "gae.lambda_zero": lambda i: np.array([0.0, *_measure_advantages(i)]),
     "gae.stored_values": _measure_advantage_after_value_change,
 }
-_ONE_ESTIMATOR = "advantages are estimated by one function, without such a switch"
+_ONE_ESTIMATOR = "estimates advantages by one function, without such a switch"
 ABSENT: Mapping[str, str] = {"gae.reset_env": _ONE_ESTIMATOR, "gae.kernel": _ONE_ESTIMATOR}

@@ -173,9 +173,9 @@ PROBES: Mapping[str, Probe] = {
         partial(_walk_with_default_agent, "sac"),
     ),
 }
-_BY_BATCHES = "moves statistics with the batches of updates (normaliser.statistics)"
+_BY_BATCHES = "updates statistics from the minibatches of updates (normaliser.statistics)"
 ABSENT: Mapping[str, str] = {
-    "normaliser.ppo.critic": "of states beside observations nothing is probed yet",
+    "normaliser.ppo.critic": "has states beside observations, which no probe covers yet",
     "normaliser.until": "learns statistics without a limit",
     "normalisation.observation": _BY_BATCHES,
     "normalisation.observation.epsilon": _BY_BATCHES,

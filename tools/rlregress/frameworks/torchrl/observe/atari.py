@@ -186,7 +186,7 @@ def _measure_wrapper_order(inputs: Inputs) -> np.ndarray:
     player = atari_games.make_player_waiting_at_reset(int(inputs["noops"]))
     # whatever is done while waiting, it is not FIRE
     with atari_games.fix_random_integers_to_extreme(largest=True):
-        return atari_play.play_whole_game(player)
+        return atari_play.play_game_through_all_wrappers(player)
 
 
 PROBES: Mapping[tuple[str, str], Probe] = {
@@ -223,7 +223,7 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.clip_reward", "script"): _measure_reward_clip,
     ("atari.image_scaling", "library"): _measure_scaling_by_transform,
     ("atari.image_scaling", "script"): _measure_scaling_by_program,
-    ("atari.activation", "script"): _make_probe_of_networks(atari_vision.measure_activations),
+    ("atari.activation", "script"): _make_probe_of_networks(atari_vision.measure_activation_ranges),
     ("atari.shared_trunk", "script"): _make_probe_of_networks(
         atari_vision.count_parameters_by_output
     ),

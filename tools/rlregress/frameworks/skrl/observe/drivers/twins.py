@@ -17,7 +17,7 @@ from rlregress.frameworks.skrl.agents import (
     AgentSetup,
     Layers,
     call_after_model,
-    fix_action_and_log_prob_of_policy,
+    fix_zero_action_and_log_prob,
 )
 from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.frameworks.skrl.observe.drivers.ddpg import make_constant_noise_settings
@@ -93,7 +93,7 @@ class Driver:
         training = AgentSetup(self._kind, *environments, layers=self._layers, **settings)
         policy = training.models["policy"]
         if s.log_prob is not None and self._kind == "sac":
-            fix_action_and_log_prob_of_policy(policy, s.log_prob)
+            fix_zero_action_and_log_prob(policy, s.log_prob)
         if s.pre_tanh is not None:
             make_output_constant(policy, s.pre_tanh)
             if self._kind == "sac":
