@@ -38,6 +38,7 @@ class ExecutableDifferences:
         functions: file and name of functions that differ when they are called.
         files: files whose import has other effects or definitions.
         texts: file and name of all pieces whose text differs; "" for a name: of a whole file.
+        described: files of pieces whose types or docstring may differ.
         added: files that only the new version has.
         because: why every training may differ, whatever it executes; "" if that is not so.
     """
@@ -45,6 +46,7 @@ class ExecutableDifferences:
     functions: frozenset[Key] = frozenset()
     files: frozenset[str] = frozenset()
     texts: frozenset[Key] = frozenset()
+    described: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
     because: str = ""
 
@@ -96,7 +98,8 @@ class ExecutableDifferences:
             if name_module_of_file(file) in header["sought"]
             or any(str(path) in header["listed"] for path in (file, *Path(file).parents))
         }
-        return looked_at | noticed
+        described = self.described.intersection(header["imported"])
+        return looked_at | noticed | (described if header["describing"] else frozenset())
 
 
 def _list_name_prefixes(name: str) -> list[str]:
@@ -136,6 +139,7 @@ def group_differences_by_effect(
         functions=frozenset(functions),
         files=frozenset(imported),
         texts=frozenset(texts),
+        described=frozenset(piece.file for piece in pieces if _may_be_described_otherwise(piece)),
         added=frozenset(piece.file for piece in pieces if piece.paths[0] is None),
         because=because,
     )
@@ -161,6 +165,12 @@ def _list_signature_rows(function: Function) -> list[str]:
     rows = [row for row in function.code.splitlines() if row.startswith(heads)]
     is_generator = "Yield(" in function.code or "YieldFrom(" in function.code
     return [*rows, f"generator {is_generator}"]
+
+
+def _may_be_described_otherwise(piece: ChangedPiece) -> bool:
+    """Return whether types or docstrings may differ: of a function, or within code at import."""
+    old, new = piece.old, piece.new
+    return piece.runs_at_import or not old or not new or old.described != new.described
 
 
 def _has_different_messages(piece: ChangedPiece) -> bool:
