@@ -31,15 +31,22 @@ def events(trace, kind):
 @pytest.mark.nightly
 @pytest.mark.parametrize("adapter", TRAINED, ids=[candidate.full_name for candidate in TRAINED])
 def test_a_training_reaches_what_happens_rarely(tmp_path, adapter):
-    """Every kind of end, several environments, delayed targets and policies; rare lines."""
-    titles = [name for name in adapter.list_trace_trainings() if " " not in name]
+    """Every kind of end, several environments, delayed targets and policies; rare lines.
+
+    No training fails, those with options included: one that only fails compares nothing.
+    """
+    # test_scenarios records all trainings of Stable-Baselines3
+    titles = [
+        name for name in adapter.list_trace_trainings() if adapter is not SB3 or " " not in name
+    ]
     trainings = [compared_trainings.make_built_in_training(adapter, name) for name in titles]
     recorded = runtimes.load_or_record_traces(
         trainings, Runtime("old"), tmp_path, lines=[list(FULL[:2])]
     )
     assert len(recorded) == len(trainings) >= 3
-    for algorithm, trace in recorded.items():
-        assert trace.failure == "", algorithm
+    assert {name: trace.failure for name, trace in recorded.items() if trace.failure} == {}
+    for algorithm in (name for name in titles if " " not in name):
+        trace = recorded[algorithm]
         steps, updates = events(trace, "step"), events(trace, "optimizer")
         ends = {event.parts["flags"].values for event in steps}
         assert ends == {(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)}, algorithm

@@ -70,11 +70,6 @@ SCENARIOS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
         **_BUFFER, "exploration_fraction": 0.5, "tau": 0.5, "train_frequency": 4,
         "target_network_frequency": 10, "start_e": 0.9, "end_e": 0.1,
     }, "discrete"),
-    # more environments than steps between copies of the target
-    "dqn target-at-every-step": ("dqn", {
-        **_BUFFER, "exploration_fraction": 0.5, "num_envs": 3, "train_frequency": 1,
-        "target_network_frequency": 2,
-    }, "discrete"),
     "dqn distributional": ("c51", {
         **_BUFFER, "exploration_fraction": 0.5, "target_network_frequency": 4, "start_e": 0.9,
     }, "discrete"),
