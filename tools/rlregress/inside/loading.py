@@ -182,7 +182,7 @@ def _list_modules_whose_version_is_read(
         for name in code.co_names
     }
     local_names: dict[str, str] = {}
-    imported_module, owner = "", None
+    imported_module = owner = ""
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME":
             imported_module = step.argval
@@ -202,7 +202,7 @@ def _list_modules_whose_version_is_read(
                 yield global_names[owner]
             else:
                 yield from global_names.values()
-        owner = step.argval
+        owner = str(step.argval)
 
 
 def _note_executed_code(_: str, arguments: tuple[Any, ...]) -> None:

@@ -284,7 +284,7 @@ def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         # first, as each of the texts below removes parts of the tree: inner pieces, types, messages
         defines, acts = tuple(_list_definitions_in_order(node.body, "")), _acts_when_defined(node)
-        described = "" if name.startswith("<") else _dump_docstring_and_types(node)
+        described = _dump_docstring_and_types(node) if isinstance(node, _Function) else ""
         full_text, spoken, code = (
             _dump_without_inner_pieces(node),
             _dump_code_with_messages(node),
