@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -124,45 +123,6 @@ def test_a_users_environment_that_changed_in_place_is_another_version(tmp_path, 
     assert state.describe_version_state(version, [SB3]) == before
     write_files(tmp_path, {source: "22\n"})
     assert state.describe_version_state(version, [SB3]) != before
-
-
-def test_only_files_of_the_framework_may_differ_between_equal_environments(tmp_path, monkeypatch):
-    """Equal versions say little of files that a user may have edited, a file for imports included.
-
-    How and where a package was installed, and bytecode, may differ.
-    """
-    monkeypatch.setattr(
-        interpreters, "_query_interpreter", lambda python: ([3, 11], "3.11.0", "", [])
-    )
-    versions = []
-    for label in ("old", "new"):
-        (tmp_path / label / "bin").mkdir(parents=True)
-        (tmp_path / label / "bin" / "python").symlink_to(sys.executable)
-        packages = tmp_path / label / "lib" / "python3" / "site-packages"
-        write_files(packages, {"numpy/code.py": "1\n", "stable_baselines3/ppo.py": "1\n"})
-        (tmp_path / label / "pyvenv.cfg").touch()
-        version = ResolvedVersion(label, requested.parse_requested_version(str(tmp_path / label)))
-        versions.append(prepared_versions.prepare_version(version, [SB3]))
-    may_differ = (
-        "stable_baselines3/ppo.py",
-        "stable_baselines3/new.py",
-        "stable_baselines3-2.9.2.dist-info/METADATA",
-        "numpy-2.dist-info/RECORD",
-        "numpy/__pycache__/code.pyc",
-    )
-    write_files(packages, dict.fromkeys(may_differ, "2\n"))
-    assert state.has_same_surroundings(*versions, SB3)
-    for name in (
-        "numpy/new.so",
-        "numpy-2.dist-info/entry_points.txt",
-        "editable.pth",
-        "numpy/stable_baselines3/code.py",
-    ):
-        write_files(packages, {name: "2\n"})
-        assert not state.has_same_surroundings(*versions, SB3), name
-        (packages / name).unlink()
-    write_files(packages, {"numpy/code.py": "2\n"})
-    assert not state.has_same_surroundings(*versions, SB3)
 
 
 #: where the package lies in the folder of a clone, and what is named on the command line.

@@ -4,11 +4,9 @@ the digest is the same.
 
 from __future__ import annotations
 
-import filecmp
 import hashlib
-import os
 import platform
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -20,9 +18,6 @@ from rlregress.inside import identity
 from rlregress.source import list_sources_below
 from rlregress.upgrade.versions import closures
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
-
-#: files of a distribution's metadata that say how and where it was installed.
-_INSTALLATION_RECORDS = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json"}
 
 
 def describe_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
@@ -44,66 +39,23 @@ def describe_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter
 
 def has_same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: Adapter) -> bool:
     """Return whether everything but the tested code is known to be the same on both versions."""
+    if old.requested.user_environment != new.requested.user_environment:
+        # files of equal versions may have been edited in one of the environments
+        return False
     tested = {
-        str(canonicalize_name(name))
+        canonicalize_name(name)
         for name in (*adapter.framework.modules, *adapter.framework.packages)
     } - {"torch"}
-    if closures.map_differing_versions(old.runtime, new.runtime).keys() - tested:
-        return False
-    # files of equal versions may have been edited in one of the environments
-    folders = old.requested.user_environment, new.requested.user_environment
-    return folders[0] == folders[1] or _have_same_files(*folders, tested)
-
-
-def _have_same_files(old: Path | None, new: Path | None, ignored: Collection[str]) -> bool:
-    """Return whether two environments have the same interpreter and installed files, byte by byte.
-
-    Bytecode and records of the installation are not compared.
-
-    Args:
-        old, new: folders of environments; None: that of this process, which has rlregress, too.
-        ignored: canonical names of packages and their distributions that may differ.
-    """
-    if old is None or new is None:
-        return False
-    homes = {(folder / "bin" / "python").resolve() for folder in (old, new)}
-    files = [_map_installed_files(folder, ignored) for folder in (old, new)]
-    return (
-        len(homes) == 1
-        and files[0].keys() == files[1].keys()
-        and all(filecmp.cmp(path, files[1][name], shallow=False) for name, path in files[0].items())
-    )
-
-
-def _map_installed_files(folder: Path, ignored: Collection[str]) -> dict[str, Path]:
-    """Return path below ``site-packages`` -> path, for what ``_have_same_files`` compares."""
-    found = {}
-    for packages in _list_package_folders(folder):
-        for parent, folders, names in os.walk(packages):
-            left_out = ignored if Path(parent) == packages else ()
-            folders[:] = [
-                name
-                for name in folders
-                if name != "__pycache__" and canonicalize_name(name.split("-")[0]) not in left_out
-            ]
-            for name in set(names) - _INSTALLATION_RECORDS:
-                found[str(Path(parent, name).relative_to(packages))] = Path(parent, name)
-    return found
-
-
-def _list_package_folders(environment: Path) -> list[Path]:
-    """Return the folders of installed packages; ``lib64`` is often a link to ``lib``."""
-    folders = environment.glob("lib*/python*/site-packages")
-    return sorted({folder.resolve() for folder in folders})
+    return not closures.map_differing_versions(old.runtime, new.runtime).keys() - tested
 
 
 def _list_file_stamps(folder: Path) -> list[str]:
     """Return path, bytes and time of change in ns of every source file in an environment."""
     stamps = []
-    for packages in _list_package_folders(folder):
+    for packages in sorted(folder.glob("lib*/python*/site-packages")):
         for path in list_sources_below(packages):
             facts = path.stat()
-            stamps.append(f"{path} {facts.st_size} {facts.st_mtime_ns}")
+            stamps.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
     return stamps
 
 
