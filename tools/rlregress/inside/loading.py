@@ -169,40 +169,10 @@ def note_introspection(code: CodeType, variables: Mapping[str, Any]) -> None:
     ):
         _reading.add(code.co_filename)
     if "__version__" in named:
-        names = _list_modules_whose_version_is_read(code, variables)
-        _versions.update(name.partition(".")[0] for name in names)
-
-
-def _list_modules_whose_version_is_read(
-    code: CodeType, variables: Mapping[str, Any]
-) -> Iterator[str]:
-    """Yield modules whose ``__version__`` code reads; where it is not known, all that it names."""
-    global_names = {
-        name: str(getattr(variables[name], "__name__", "")) if name in variables else name
-        for name in code.co_names
-    }
-    local_names: dict[str, str] = {}
-    imported_module = owner = ""
-    for step in dis.get_instructions(code):
-        if step.opname == "IMPORT_NAME":
-            imported_module = step.argval
-        elif step.opname.startswith("STORE_") and imported_module:
-            local_names[step.argval] = imported_module
-        elif step.opname not in ("IMPORT_FROM", "SWAP"):
-            imported_module = ""
-        # a local variable of this name was imported before
-        if step.argval == "__version__" and not step.opname.endswith(("_FAST", "_DEREF")):
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                yield str(variables.get("__name__", ""))
-            elif step.opname == "IMPORT_FROM":
-                yield imported_module
-            elif owner in local_names:
-                yield local_names[owner]
-            elif owner in variables:
-                yield global_names[owner]
-            else:
-                yield from global_names.values()
-        owner = str(step.argval)
+        own = ["__name__"] if "__version__" in variables else []
+        modules = [getattr(variables.get(name), "__name__", name) for name in code.co_names]
+        names = [*(variables[name] for name in own), *modules]
+        _versions.update(str(name).partition(".")[0] for name in names)
 
 
 def _note_executed_code(_: str, arguments: tuple[Any, ...]) -> None:
@@ -351,6 +321,7 @@ def list_loaded_files(places: Places) -> dict[str, list[Any]]:
     suite; ``folders_imported``: where these lie. ``examined``: files, functions and classes whose
     text, code, types or docstring something else than an import has read, "" for a whole file;
     ``describing``: files with code that has read types or docstrings, it is not known of what;
+    ``versions_read``: names by which code may have read the version of a package;
     ``listed``: folders whose files something has listed, and sources of which it has read whether
     they are there; ``sought``: modules that were looked for and are not imported.
     """
@@ -363,8 +334,9 @@ def list_loaded_files(places: Places) -> dict[str, list[Any]]:
     sought = _sought.difference(sys.modules)
     return {
         "imported": imported,
-        "examined": sorted({*_list_examined_code(places, imported)}),
+        "examined": sorted({*_list_examined_code(places)}),
         "describing": _name_traced_files(_reading, places),
+        "versions_read": sorted(n for n in _versions if n.startswith(tuple(packages))),
         "listed": _name_traced_files(_listed, places),
         "sought": sorted(name for name in sought if name.partition(".")[0] in packages),
         "opened": _name_traced_files(_read, places),
@@ -375,12 +347,9 @@ def list_loaded_files(places: Places) -> dict[str, list[Any]]:
     }
 
 
-def _list_examined_code(places: Places, imported: list[str]) -> Iterator[tuple[str, str]]:
+def _list_examined_code(places: Places) -> Iterator[tuple[str, str]]:
     for file in _name_traced_files(_sources, places):
         yield file, ""
-    packages = {file.partition(os.sep)[0] for file in imported}
-    if any(name.startswith(tuple(packages)) for name in _versions):
-        yield from ((file, "") for file in imported)
     described = list(_described.values())
     for kind in (k for value in described if isinstance(value, type) for k in value.__mro__):
         module = sys.modules.get(kind.__module__)

@@ -29,7 +29,6 @@ class Function:
         code: its text without docstrings, annotations and messages.
         spoken: its text with messages.
         whole: its whole text.
-        described: its docstring, arguments and types; empty for code at import.
         defines: functions and classes that it defines, in order, each with its block.
         acts: whether its definition has effects, such as a decorator that registers it.
     """
@@ -40,7 +39,6 @@ class Function:
     code: str
     spoken: str = ""
     whole: str = ""
-    described: str = ""
     defines: tuple[str, ...] = ()
     acts: bool = False
 

@@ -230,7 +230,7 @@ def _record_and_compare(versions: BothVersions, diff: FrameworkDifferences) -> R
     if diff.selects:
         files = {file.file: file.without_effect for file in versions.inventory.files}
         difference = training_selection.group_differences_by_effect(
-            versions.inventory.pieces, files
+            versions.inventory.pieces, files, diff.prints[0].versions != diff.prints[1].versions
         )
     lines = diff.map_versions_to_noted_functions(versions.options.keep is not None)
     return recordings.record_and_compare_trainings(

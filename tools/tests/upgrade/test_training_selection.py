@@ -297,6 +297,20 @@ def size():
 """
 TYPED = "class Size:\n    number: {0}\n\ndef size(x: {0} = 1):\n    return x\n"
 DOCUMENTED = "def size():\n    'Return {}.'\n"
+OVERLOADED = """
+import typing
+@typing.overload
+def size(x: {0}): ...
+@typing.overload
+def size(x: None): ...
+def size(x):
+    return x
+def idle():
+    return {1}
+"""
+INNER = (
+    "def size():\n    if size:\n        def inner():\n            'Return {}.'\n    return inner\n"
+)
 GUARDED = """
 TYPE_CHECKING = True
 if TYPE_CHECKING:
@@ -373,6 +387,27 @@ LOOKING = {
     "a version of a module that it imports": (
         "import pack.part as part\n    return part.__version__ < '2'",
         "__version__ = '1.0'\n", "__version__ = '2.0'\n"),
+    "blanks of a docstring": (
+        "from pack.part import size\n    return size.__doc__",
+        "def size():\n    'Return.'\n", "def size():\n    ' Return.'\n"),
+    "an empty docstring": (
+        "from pack.part import size\n    return size.__doc__",
+        "def size():\n    ''\n", "def size():\n    pass\n"),
+    "types of an overload": (
+        "import typing\n    from pack.part import size\n"
+        "    return [f.__annotations__ for f in typing.get_overloads(size)]",
+        OVERLOADED.format("int", 1), OVERLOADED.format("str", 2)),
+    "a docstring of a function inside": (
+        "from pack.part import size\n    return size().__doc__",
+        INNER.format("one"), INNER.format("a number")),
+    "a version that another import may give": (
+        "try:\n        from pack import part as lib\n    except ImportError:\n"
+        "        import numpy as lib\n    return lib.__version__, 'pack'",
+        "__version__ = '1.0'\n", "__version__ = '2.0'\n"),
+    "a version of what is chosen": (
+        "import numpy\n    import pack\n    from pack import part\n"
+        "    return (part if pack else numpy).__version__",
+        "__version__ = '1.0'\n", "__version__ = '2.0'\n"),
     "what its own constant hides from a type checker": (
         "from pack.part import size\n    return size()",
         GUARDED.format(1), GUARDED.format(2)),
@@ -428,6 +463,9 @@ LOOKING = {
 }  # fmt: skip
 
 
+VERSION_STRING = training_selection.explain_no_effect("pack/VERSION", [b"1.0", b"2.0"])
+
+
 def _looking(folder, train, old, new):
     """Two versions of a package whose ``train`` looks at its part."""
     text = (
@@ -454,14 +492,15 @@ def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
         ).select_executed_differences(trace), case
 
 
-#: what is looked at is not known: it may be anything that was imported.
-UNNOTED = {case for case in LOOKING if case.startswith("a version")}
-#: its code has no marks.
-UNNOTED |= {"a file that is run by its path", "a function of a file that is nested too deeply"}
+#: their code has no marks.
+UNNOTED = {"a file that is run by its path", "a function of a file that is nested too deeply"}
 
 
 def test_what_is_looked_at_says_nothing_of_other_code(tmp_path):
-    """A function that nobody calls, of a file that was imported and that nobody reads."""
+    """A function that nobody calls, of a file that was imported and that nobody reads.
+
+    Who reads types, docstrings or a version sees no other body, unless the version is another one.
+    """
     for case in LOOKING.keys() - UNNOTED:
         train, old, new = LOOKING[case]
         part = old if new is None else new
@@ -470,6 +509,13 @@ def test_what_is_looked_at_says_nothing_of_other_code(tmp_path):
             write_files(root, {"idle.py": f"def idle():\n    return {number}\n"})
         _, trace = _train(roots[1])
         assert _difference(*roots).select_executed_differences(trace) == [], case
+        pieces = changed_functions.find_changed_pieces(*([str(root)] for root in roots))
+        reads = "attribute" in case or "version" in case or "own decorator reads" in case
+        for files, other_version in ({}, True), ({"pack/VERSION": VERSION_STRING}, False):
+            difference = training_selection.group_differences_by_effect(
+                pieces, files, other_version
+            )
+            assert reads <= bool(difference.select_executed_differences(trace)), case
 
 
 def test_lines_that_are_shown_and_arguments_say_nothing_of_other_code(tmp_path):
@@ -622,7 +668,7 @@ def recording(tmp_path, monkeypatch):
     """
     executed = {"lines": {}, "noted": True, "started": [], "imported": ["pack/agent.py"],
                 "at_import": {"functions": {}, "before": []}, "examined": [], "describing": [],
-                "listed": [], "sought": []}  # fmt: skip
+                "versions_read": [], "listed": [], "sought": []}  # fmt: skip
     step = {"kind": "step", "name": "x", "at": None, "parts": {}}
     done = []
 

@@ -284,7 +284,6 @@ def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         # first, as each of the texts below removes parts of the tree: inner pieces, types, messages
         defines, acts = tuple(_list_definitions_in_order(node.body, "")), _acts_when_defined(node)
-        described = _dump_docstring_and_types(node) if isinstance(node, _Function) else ""
         full_text, spoken, code = (
             _dump_without_inner_pieces(node),
             _dump_code_with_messages(node),
@@ -297,7 +296,6 @@ def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
             code=earlier.code + code,
             spoken=earlier.spoken + spoken,
             whole=earlier.whole + full_text,
-            described=earlier.described + described,
             defines=earlier.defines + defines,
             acts=earlier.acts or acts,
         )
@@ -428,11 +426,6 @@ def _dump_code_with_messages(node: ast.Module | ast.ClassDef | _Function) -> str
     saying = _WithoutDocstringsTypesAndVersion(*_has_effective_annotations_and_is_module(node))
     stripped = (saying.visit(_copy_node(x)) for x in node.body if not isinstance(x, _PIECES))
     return "\n".join([*lines, *(ast.dump(statement) for statement in stripped if statement)])
-
-
-def _dump_docstring_and_types(node: _Function) -> str:
-    types = [ast.dump(part) for part in (node.args, node.returns) if part is not None]
-    return "\n".join([ast.get_docstring(node) or "", *types])
 
 
 def _has_effective_annotations_and_is_module(node: ast.AST) -> tuple[bool, bool]:

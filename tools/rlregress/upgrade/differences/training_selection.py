@@ -13,8 +13,10 @@ that no longer calls a removed method executes something else in its place.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,15 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.model.code import WORDING, ChangedPiece, Function
 from rlregress.model.recorded_traces import Trace
-from rlregress.source import name_module_of_file
+from rlregress.source import UNREADABLE, name_module_of_file
 
 #: files that only type checkers read, and those that only hold a version.
 _FOR_TYPES = frozenset({".typed", ".pyi"})
 _VERSION_FILES = frozenset({"version.txt", "VERSION.txt", "VERSION"})
+#: why such a file can have no effect, unless code reads the version.
+_VERSION_STRING = "a version string"
+#: code with a docstring or types of its own.
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 Key = tuple[str, str]
 
 
@@ -38,7 +44,7 @@ class ExecutableDifferences:
         functions: file and name of functions that differ when they are called.
         files: files whose import has other effects or definitions.
         texts: file and name of all pieces whose text differs; "" for a name: of a whole file.
-        described: files of pieces whose types or docstring may differ.
+        described: files in which types, docstrings or a version may differ.
         added: files that only the new version has.
         because: why every training may differ, whatever it executes; "" if that is not so.
     """
@@ -98,8 +104,9 @@ class ExecutableDifferences:
             if name_module_of_file(file) in header["sought"]
             or any(str(path) in header["listed"] for path in (file, *Path(file).parents))
         }
-        described = self.described.intersection(header["imported"])
-        return looked_at | noticed | (described if header["describing"] else frozenset())
+        if header["describing"] or header["versions_read"]:
+            noticed |= self.described.intersection(header["imported"])
+        return looked_at | noticed
 
 
 def _list_name_prefixes(name: str) -> list[str]:
@@ -109,7 +116,7 @@ def _list_name_prefixes(name: str) -> list[str]:
 
 
 def group_differences_by_effect(
-    pieces: Sequence[ChangedPiece], files: Mapping[str, str]
+    pieces: Sequence[ChangedPiece], files: Mapping[str, str], other_version: bool = False
 ) -> ExecutableDifferences:
     """Group differences by how a training can execute them: by a call, or by an import.
 
@@ -117,7 +124,9 @@ def group_differences_by_effect(
         pieces: of code that differ.
         files: other files that differ -> why they can have no effect; "": they may have one.
             Recordings do not note who reads a file, unless it is a Python source.
+        other_version: the versions of the framework's distributions differ.
     """
+    other_version = other_version or _VERSION_STRING in files.values()
     functions, imported, because = set(), set(), ""
     texts = {piece.key for piece in pieces}
     for file, harmless in files.items():
@@ -139,7 +148,14 @@ def group_differences_by_effect(
         functions=frozenset(functions),
         files=frozenset(imported),
         texts=frozenset(texts),
-        described=frozenset(piece.file for piece in pieces if _may_be_described_otherwise(piece)),
+        described=frozenset(
+            file
+            for file, paths in [
+                *((p.file, p.paths) for p in pieces),
+                *((f, (None, None)) for f in files),
+            ]
+            if other_version or not _have_same_descriptions(paths)
+        ),
         added=frozenset(piece.file for piece in pieces if piece.paths[0] is None),
         because=because,
     )
@@ -167,10 +183,28 @@ def _list_signature_rows(function: Function) -> list[str]:
     return [*rows, f"generator {is_generator}"]
 
 
-def _may_be_described_otherwise(piece: ChangedPiece) -> bool:
-    """Return whether types or docstrings may differ: of a function, or within code at import."""
-    old, new = piece.old, piece.new
-    return piece.runs_at_import or not old or not new or old.described != new.described
+def _have_same_descriptions(paths: tuple[Path | None, Path | None]) -> bool:
+    """Return whether two sources differ in plain statements of functions alone."""
+    try:
+        texts = [_dump_descriptions(path.read_bytes()) for path in paths if path is not None]
+    except UNREADABLE:
+        return False
+    return len(texts) == 2 and texts[0] == texts[1]
+
+
+@lru_cache(maxsize=64)
+def _dump_descriptions(text: bytes) -> str:
+    """Dump a source without the statements of functions that hold no definition or docstring."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            documented = ast.get_docstring(node, clean=False) is not None
+            node.body = node.body[:documented] + [
+                statement
+                for statement in node.body[documented:]
+                if any(isinstance(inner, _DEFINITIONS) for inner in ast.walk(statement))
+            ]
+    return ast.dump(tree)
 
 
 def _has_different_messages(piece: ChangedPiece) -> bool:
@@ -189,7 +223,7 @@ def explain_no_effect(file: str, texts: Sequence[bytes]) -> str:
     if Path(file).name in _VERSION_FILES and all(
         _is_version_number(text) for text in texts if text
     ):
-        return "a version string"
+        return _VERSION_STRING
     return ""
 
 
