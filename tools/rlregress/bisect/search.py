@@ -293,7 +293,8 @@ class Search:
     def _installed_base(self) -> list[str]:
         """Return pins and digests of the installed packages below versions that are overlays."""
         digests = [
-            str(sorted(state.digest_framework_files(adapter).items())) for adapter in self.adapters
+            str(sorted(state.digest_modules_of_framework(adapter).items()))
+            for adapter in self.adapters
         ]
         return [*installed.list_installed_pins(), *digests]
 
