@@ -359,7 +359,7 @@ def _parse_csv(text: str) -> list[_CsvRow]:
     columns = next(reader, [])
     for name in columns:
         if columns.count(name) > 1:
-            raise csv.Error(f"line 1 has {columns.count(name)} columns '{name}'")
+            raise csv.Error(f"line 1 has {columns.count(name)} columns '{name}', expected one")
     rows: list[_CsvRow] = []
     for cells in reader:
         if cells and len(cells) != len(columns):
@@ -377,12 +377,16 @@ def _parse_csv(text: str) -> list[_CsvRow]:
 
 
 def _parse_yaml(text: str) -> Any:
-    """Parse YAML; ValueError if its aliases (``*name``) expand too far."""
+    """Parse YAML; ValueError if a value does not fit its tag, or aliases expand too far."""
+    loader = yaml.SafeLoader(text)
     try:
-        content = yaml.safe_load(text)
-    except (AttributeError, LookupError, TypeError):
-        # PyYAML raises these itself
-        raise ValueError("a value does not fit its tag, such as !!int") from None
+        content = loader.get_single_data()
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # PyYAML raises these itself, at the last node that it has begun to convert
+        if (node := next(reversed(loader.recursive_objects), None)) is None:
+            raise ValueError(str(error)) from None
+        line, tag = node.start_mark.line + 1, node.tag.replace("tag:yaml.org,2002:", "!!")
+        raise ValueError(f"line {line}: {node.value!r:.60} does not fit its tag {tag}") from None
     remaining, values = _MAX_VALUES["YAML"], [content]
     while values:
         value = values.pop()
@@ -397,7 +401,7 @@ def _parse_yaml(text: str) -> Any:
 def _parse_toml(text: str) -> Any:
     """Parse TOML; ValueError for keys that would take minutes."""
     if _DOTTED.search(text):
-        raise ValueError("a key has more than 50 dots")
+        raise ValueError("a key has more than 50 dots, expected fewer")
     return tomllib.loads(text)
 
 

@@ -124,6 +124,7 @@ DAMAGE = [
 DAMAGE_OF_FORMATS = [
     ("x.toml", "row = [", "is not valid TOML: Invalid value (at end of document)"),
     ("x.yaml", "row: [", "is not valid YAML: while parsing a flow node expected the node cont"),
+    ("x.yaml", "a: 1\nb: !!bool x", "is not valid YAML: line 2: 'x' does not fit its tag !!bool"),
     ("x.yaml", "row: [{id: a, limits: {a: x}}]", ": key 'row[0].limits.a' is 'x', expected a"),
     ("x.json", '{"row": 1', "is not valid JSON: Expecting ',' delimiter: line 1 column 10"),
     ("x.json", '{"row": [{}]}', ", table 'row[0]': key 'id' is missing; expected id"),

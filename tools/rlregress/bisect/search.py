@@ -105,10 +105,10 @@ class Search:
             )
         self._asked = {scope: ends[0][scope] for scope in ends[0].keys() & ends[1].keys()}
         if not self._asked:
-            answers = " and ".join(", ".join(sorted(end)) for end in ends)
+            scopes = [", ".join(sorted(end)) or "no scope" for end in ends]
             raise UserError(
-                f"{self.symptom.title} has answers in {old.text} and in {new.text}, but none in "
-                f"both: {answers}"
+                f"{self.symptom.title}: no scope is answered by both versions, {old.text} answers "
+                f"for {scopes[0]} and {new.text} for {scopes[1]}; choose versions that share one"
             )
         return self._are_ends_different()
 
@@ -156,7 +156,7 @@ class Search:
             answers = [", ".join(sorted(scope_values.values())) for scope_values in (before, value)]
             raise UserError(
                 f"{candidate.text} does not repeat itself: {answers[0]}, then {answers[1]}; "
-                f"expected the same {self.symptom.title} each time"
+                f"expected the same {self.symptom.title} each time; fix the seeds it uses"
             )
 
     def remove_files_of_version(self, checked: TestedVersion) -> None:
@@ -293,7 +293,8 @@ class Search:
     def _installed_base(self) -> list[str]:
         """Return pins and digests of the installed packages below versions that are overlays."""
         digests = [
-            str(sorted(state.digest_framework_files(adapter).items())) for adapter in self.adapters
+            str(sorted(state.digest_modules_of_framework(adapter).items()))
+            for adapter in self.adapters
         ]
         return [*installed.list_installed_pins(), *digests]
 
@@ -511,7 +512,7 @@ def search_changing_commit(
     """
     old, new = (revisions.find_commit(repository, revision) for revision in ends)
     if old == new:
-        raise UserError(f"'{ends[0]}' and '{ends[1]}' are the same commit, {old[:10]}")
+        raise UserError(f"'{ends[0]}' and '{ends[1]}' are the same commit, {old[:10]}; name two")
     with _start_search(symptom, adapters, log) as search:
         candidate = partial(_make_commit_candidate, search, repository, pins, python)
         count, merged = 0, ""

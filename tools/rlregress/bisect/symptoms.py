@@ -168,7 +168,7 @@ def make_symptom_of_detail(adapter: Adapter, id: str) -> Symptom:
             ).found.items()
         }
         if not answers:
-            raise Unchecked(f"no probe answers {id} there")
+            raise Unchecked(f"no probe measures {id} in this version")
         words = {}
         for scope, answer in answers.items():
             if answer.observed is not None:

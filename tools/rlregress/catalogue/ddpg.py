@@ -154,7 +154,7 @@ def _make_learning_starts_detail() -> Detail:
 
     return make_measured_detail(
         "ddpg.learning_starts",
-        measured.measure_learning_starts,
+        measured.measure_random_steps_and_first_update,
         "How long are actions random, and after which step is the first update?",
         ("documentation of each framework",),
         {"starts": 10, "steps": 24},

@@ -128,7 +128,9 @@ def _make_loss_detail() -> Detail:
 
 
 def _make_vectorised_target_update_detail() -> Detail:
-    def make_interval_formula(count_transitions: Callable[[Inputs], float]) -> Formula:
+    def make_environments_and_interval_formula(
+        count_transitions: Callable[[Inputs], float],
+    ) -> Formula:
         return lambda i: [i["environments"], count_transitions(i)]
 
     return make_measured_detail(
@@ -140,33 +142,35 @@ def _make_vectorised_target_update_detail() -> Detail:
         {
             "transitions": (
                 "as many as are asked for, over all environments",
-                make_interval_formula(lambda i: i["interval"]),
+                make_environments_and_interval_formula(lambda i: i["interval"]),
             ),
             "vector_steps": (
                 "a step of all environments counts once",
-                make_interval_formula(lambda i: i["interval"] * i["environments"]),
+                make_environments_and_interval_formula(lambda i: i["interval"] * i["environments"]),
             ),
             "updates": (
                 "updates count, and each comes after as many transitions as are asked for",
-                make_interval_formula(lambda i: i["interval"] * i["every"]),
+                make_environments_and_interval_formula(lambda i: i["interval"] * i["every"]),
             ),
             "updates_and_one": (
                 "as before, one update more than is asked for",
-                make_interval_formula(lambda i: (i["interval"] + 1) * i["every"]),
+                make_environments_and_interval_formula(lambda i: (i["interval"] + 1) * i["every"]),
             ),
             "updates_of_vector_steps": (
                 "updates count, and each comes after as many steps of all environments",
-                make_interval_formula(lambda i: i["interval"] * i["every"] * i["environments"]),
+                make_environments_and_interval_formula(
+                    lambda i: i["interval"] * i["every"] * i["environments"]
+                ),
             ),
             "every_vector_step": (
                 "it moves at every step of all environments",
-                make_interval_formula(lambda i: i["environments"]),
+                make_environments_and_interval_formula(lambda i: i["environments"]),
             ),
             "one_environment": (
                 "there can be one environment only",
                 lambda i: [1.0, i["interval"]],
             ),
-            "never": ("it does not move", make_interval_formula(lambda i: 0.0)),
+            "never": ("it does not move", make_environments_and_interval_formula(lambda i: 0.0)),
         },
         """Whoever adds environments also changes how long the target stands still, unless the
         framework takes it into account.""",
@@ -263,7 +267,7 @@ def _make_learning_starts_detail() -> Detail:
 
     return make_measured_detail(
         "dqn.learning_starts",
-        measured.measure_learning_starts,
+        measured.measure_random_steps_and_first_update,
         "How long are actions random, and after which step is the first update?",
         (_SETTINGS + " (replay start size)",),
         {"starts": 10, "steps": 24},

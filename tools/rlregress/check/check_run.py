@@ -183,8 +183,8 @@ def _run_pytest(command: list[str]) -> None:
         raise
     if status not in (0, 1):
         raise UserError(
-            f"pytest ended with status {status} and judged nothing; the command was: "
-            + " ".join(command)
+            f"pytest ended with status {status} and judged nothing; its output above says why; the "
+            f"command was: {' '.join(command)}"
         )
 
 

@@ -150,7 +150,8 @@ class NightlyRun:
     def __post_init__(self) -> None:
         places = {place for cell in self.cells.values() for place in cell.machines}
         if places - set(range(len(self.machines))):
-            raise ValueError(f"a run names machine {max(places)}, listed: {len(self.machines)}")
+            last = len(self.machines) - 1
+            raise ValueError(f"a run names machine {max(places)}, expected 0 to {last}")
 
     def list_reproduced_cells_and_groups(self) -> set[str]:
         """Return the cells that replays reproduced, and groups whose cells were all reproduced."""

@@ -141,7 +141,7 @@ def summarize_nightly_runs(nights: Sequence[NightlyRun], left_out: Sequence[str]
             history = frameworks.setdefault(f"{name} ({night.budget})", _History(name, name))
             history.verdicts[number] = framework_run.verdict
     if not frameworks:
-        raise UserError(f"none of {len(nights)} nights judged a framework")
+        raise UserError(f"none of {len(nights)} nights judged a framework; name completed checks")
     histories = _build_histories(nights)
     return Trend(
         dates=tuple(night.started for night in nights),

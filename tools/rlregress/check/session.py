@@ -160,7 +160,7 @@ class Session:
     def replay_stored_run(self, cell: Cell) -> Replay:
         """Return the result of the replay of a cell, trained once in this session."""
         if self._replay_store is None:
-            raise ValueError("this session has no folder for replays")
+            raise ValueError("expected a session with a folder for replays; give it with replays=")
         return train_or_read_replay(self.replays[cell], self._replay_store)
 
     @cached_property

@@ -102,7 +102,7 @@ def record_twice_and_report(job: Mapping[str, Any], path: Path) -> int:
     """Record twice and report; return 0, or 3 if the trace does not repeat itself."""
     folder = files.resolve_real_path(path).parent
     if not folder.is_dir():
-        raise UserError(f"there is no folder {folder} to write the trace to")
+        raise UserError(f"there is no folder {folder} to write the trace to; make it first")
     check_file_is_writable(path, "the trace")
     repeated = record_trace_twice(job, path, make_current_runtime("installed"))
     if repeated.trace.failure:

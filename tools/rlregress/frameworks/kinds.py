@@ -289,7 +289,7 @@ class Read(Kind):
 class Load(Kind):
     """Loading of files that this version, or another one, has saved."""
 
-    def list_kinds_of_saved_files(self) -> Mapping[str, Sequence[TrainingWithFiles]]:
+    def list_trainings_with_files(self) -> Mapping[str, Sequence[TrainingWithFiles]]:
         """Return algorithm -> built-in trainings, each with the kinds of files saved after it.
 
         Kinds of files are those that the framework's documentation saves.

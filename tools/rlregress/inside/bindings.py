@@ -153,7 +153,7 @@ def _find_bindings_of_piece(
     if isinstance(owner, enum.EnumMeta):
         return list(_bind_enum_members(owner, differing, now, then)), then
     if fields and _is_called_at_import(texts[0], owner.__name__):
-        raise Misfit(f"the import makes instances of {owner.__name__}, which hold its defaults")
+        raise Misfit(f"the import makes instances of {owner.__name__}, which keep its defaults")
     if fields:
         bindings += _bind_field_defaults(
             owner, {name: (now.get(name), then.get(name)) for name in fields}
@@ -161,7 +161,7 @@ def _find_bindings_of_piece(
     for name in sorted(differing - fields):
         present = vars(owner).get(name, _ABSENT)
         if not _equals_as_far_as_comparable(present, now.get(name, _ABSENT)):
-            raise Misfit(f"{name} of {piece} is not what its assignment gives")
+            raise Misfit(f"the value of {name} of {piece} is not what its assignment gives")
         value = then.get(name, _ABSENT)
         inherited = isinstance(owner, type) and any(name in vars(k) for k in owner.__mro__[1:])
         if _equals_as_far_as_comparable(present, value, strict=True) or (
@@ -192,12 +192,12 @@ def _bind_enum_members(
         if vars(owner)["_member_type_"] is not object or not isinstance(
             then[name], (*_PRIMITIVE, tuple)
         ):
-            raise Misfit(f"{name} of {owner.__name__} is more than a member with a value")
+            raise Misfit(f"{owner.__name__}.{name} is a number or text itself, or no constant")
         if not _equals_as_far_as_comparable(members[name]._value_, now.get(name, _ABSENT)):
-            raise Misfit(f"{name} of {owner.__name__} is not what its assignment gives")
+            raise Misfit(f"the value of {owner.__name__}.{name} is not what its assignment gives")
         others = [then.get(n, m._value_) for n, m in members.items() if n != name]
         if name != members[name].name or then[name] in others:
-            raise Misfit(f"{name} of {owner.__name__} is another name of a member")
+            raise Misfit(f"{owner.__name__}.{name} is or becomes another name of a member")
         yield Binding(members[name], "_value_", then[name])
     by_value = {value: member for value, member in owner._value2member_map_.items()
                 if member.name not in differing}  # fmt: skip
@@ -228,7 +228,7 @@ def _bind_field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -
         is_otherwise = any(getattr(old, key) != getattr(new, key) for key in _FIELD_OPTIONS)
         is_otherwise |= is_made[0] != is_made[1]
         if is_otherwise or not _equals_as_far_as_comparable(fields[name].default, new.default):
-            raise Misfit(f"the default of {name} of {owner.__name__} is made in another way")
+            raise Misfit(f"{owner.__name__}.{name} is made in another way, or changed later")
         changed[name].default, changed[name].default_factory = old.default, old.default_factory
         # the class attribute of a slot must stay: it is how instances reach their value
         is_slot = isinstance(vars(owner).get(name), types.MemberDescriptorType)
@@ -494,7 +494,7 @@ def _explain_unbindable(name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
                 if name in {(a.asname or a.name).partition(".")[0] for a in statement.names}:
                     return "it is imported"
             elif name in _list_bound_names(statement) and not _can_be_bound(statement):
-                return "it is given by more than an assignment"
+                return "a statement other than a plain assignment sets it"
     return ""
 
 

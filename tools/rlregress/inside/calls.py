@@ -484,7 +484,7 @@ def _find_arguments_of_old_defaults(
         and not (name in old_defaults and _is_default(old_defaults[name], value))
     }
     if _list_variadic_parameters(takes) != _list_variadic_parameters(captured):
-        raise Misfit("the two versions take other arguments")
+        raise Misfit("the two versions take different arguments")
     if missing := [n for n in takes if n not in arguments and n not in old_defaults]:
         raise Misfit(f"the old code takes one more argument, {missing[0]}")
     if added := [n for n in arguments if n not in takes and n not in left_out]:

@@ -42,7 +42,7 @@ def find_defaults_of_second_text(
         _check_arguments_of_inner_functions(texts, name)
         return None
     if do_decorators_differ(name, texts):
-        raise Misfit(f"{name} has other decorators")
+        raise Misfit(f"{name} has different decorators in the two versions")
     if len(now) != 1 or _dump_arguments(now[0]) == _dump_arguments(then[0]):
         return None
     return evaluate_present_defaults(module, name, then[0])
@@ -200,7 +200,7 @@ def _check_arguments_of_inner_functions(texts: Sequence[str], name: str) -> None
         functions = [n for n in ast.walk(parse_text(text)) if isinstance(n, _FUNCTIONS)]
         takes.append(sorted(_dump_arguments(inner) for inner in functions if inner.name == last))
     if takes[0] != takes[1]:
-        raise Misfit(f"{name} takes other arguments")
+        raise Misfit(f"{name} takes different arguments in the two versions")
 
 
 def _dump_arguments(node: Any) -> str:

@@ -48,7 +48,7 @@ def _replace_every_second(array: np.ndarray, number: Any) -> np.ndarray:
     return np.where(every_second, number, array)
 
 
-def _change_magnitudes(array: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _change_magnitudes_and_signs(array: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     return array * 10.0 ** draw.uniform(-3, 3, array.shape) * draw.choice([-1, 1], array.shape)
 
 
@@ -73,7 +73,7 @@ _FLOATS: dict[str, _Numbers] = {
     "times 0.01": lambda x, _: 0.01 * x,
     "alternately 0": lambda x, _: _replace_every_second(x, 0),
     "plus 1": lambda x, _: x + 1,
-    "of other magnitudes": _change_magnitudes,
+    "of other magnitudes": _change_magnitudes_and_signs,
 }
 #: of single numbers: a sign is kept, as of a rate or a size.
 _NUMBERS: dict[str, dict[str, _Numbers]] = {

@@ -262,7 +262,7 @@ class Call:
         self._limit = 1.0 + 5 * (time.process_time() - begun)
         moving = [path for path in self._unstable if not _TIMES.search(path.lower())]
         if moving:
-            raise NotCompared(f"the old code does not repeat itself, in {moving[0]}")
+            raise NotCompared(f"two calls of the old code on equal arguments differ in {moving[0]}")
         return old
 
     def _find_least_difference(

@@ -65,7 +65,7 @@ def save_and_load(job: dict[str, Any]) -> dict[str, Any]:
     adapter = frameworks.get_adapter(job["framework"])
     places = Places(adapter.code.list_code_and_base_folders())
     loaded = _KindLoader(places)
-    for algorithm, trainings in adapter.load.list_kinds_of_saved_files().items():
+    for algorithm, trainings in adapter.load.list_trainings_with_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
             for training in trainings:
                 loaded.save_and_load_kinds(algorithm, training, job)

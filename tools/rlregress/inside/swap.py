@@ -225,10 +225,10 @@ def _find_fitting_codes(imported: _ImportedFile, name: str) -> dict[_Key, types.
         raise Misfit(f"there is no {name} in {imported.file}")
     # several definitions of one name are, for example, a property and its setter
     if len(old) != len(new):
-        raise Misfit(f"{name} has more or fewer definitions in the other code")
+        raise Misfit(f"{name} has more definitions in one version than in the other")
     pairs = list(zip(old, new, strict=True))
     if any(old_code.co_freevars != new_code.co_freevars for old_code, new_code in pairs):
-        raise Misfit(f"{name} uses other variables of an enclosing function")
+        raise Misfit(f"{name} uses variables of an enclosing function that differ by version")
     return {_make_key_of_code(old_code): new_code for old_code, new_code in pairs}
 
 

@@ -205,7 +205,7 @@ def _wait_for_turn(job: dict[str, Any]) -> None:
             importlib.import_module(package)
     while job["timed"]["after"] and not os.path.exists(job["timed"]["after"]):
         if time.time() > job["timed"]["until"]:
-            raise TimeoutError("the other version had no turn in time")
+            raise TimeoutError("the other version did not end its turn in time")
         time.sleep(0.01)
 
 

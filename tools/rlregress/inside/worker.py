@@ -454,7 +454,7 @@ def main(arguments: list[str]) -> int:
         print(error)
         return NOT_DONE
     except MachineFailure as error:
-        print(f"the machine has failed the training of {name} ({error}); start the run again")
+        print(f"the machine ended the training of {name} ({error}); start the run again")
         return NOT_DONE
     except OSError as error:
         print(

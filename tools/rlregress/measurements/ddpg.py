@@ -190,7 +190,9 @@ def measure_default_exploration_noise(
     return np.array([compute_log2_spread(actions)])
 
 
-def measure_learning_starts(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
+def measure_random_steps_and_first_update(
+    make_agent: MakeContinuousAgent, inputs: Inputs
+) -> np.ndarray:
     """Measure the steps with random actions at the start, and those before the first update.
 
     The setting for the start of learning is ``starts``; the policy is at the upper bound, without
@@ -250,7 +252,7 @@ MEASUREMENTS: Mapping[str, Callable[[MakeContinuousAgent, Inputs], np.ndarray]] 
     "ddpg.target_update.share": measure_target_share,
     "ddpg.exploration.noise": measure_actions_with_exploration_noise,
     "ddpg.exploration.default": measure_default_exploration_noise,
-    "ddpg.learning_starts": measure_learning_starts,
+    "ddpg.learning_starts": measure_random_steps_and_first_update,
     "ddpg.warmup.draw": measure_distinct_warmup_actions,
     "ddpg.gradient.clip": measure_inverse_clipped_norm,
 }

@@ -255,7 +255,9 @@ def measure_deterministic_exploration(make_agent: MakeDiscreteAgent, inputs: Inp
     return np.array(shares)
 
 
-def measure_learning_starts(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
+def measure_random_steps_and_first_update(
+    make_agent: MakeDiscreteAgent, inputs: Inputs
+) -> np.ndarray:
     """Measure until when actions are random, and from when there are updates.
 
     One environment; the setting for the start of learning is ``starts``, epsilon is 0 throughout.
@@ -303,6 +305,6 @@ MEASUREMENTS: Mapping[str, Callable[[MakeDiscreteAgent, Inputs], np.ndarray]] = 
     "dqn.target_update.share": measure_target_update_share,
     "dqn.epsilon.schedule": count_random_actions_per_draw,
     "dqn.epsilon.deterministic": measure_deterministic_exploration,
-    "dqn.learning_starts": measure_learning_starts,
+    "dqn.learning_starts": measure_random_steps_and_first_update,
     "dqn.train_frequency": measure_train_frequency,
 }

@@ -113,7 +113,10 @@ def make_probe_averaged_over_agents(
 
 
 def _make_script_of_ends(steps: int, period: int = 0) -> list[float]:
-    """Return the script of an end after ``steps`` steps: repeated, or once in ``period`` steps."""
+    """Return the flags of steps that an environment plays repeatedly: 1.0 where an episode ends.
+
+    An end comes after ``steps`` steps, then every ``steps`` or, if longer, ``period`` steps.
+    """
     script = [0.0] * max(steps, period)
     script[steps - 1] = 1.0
     return script

@@ -172,7 +172,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
     "sac.target_update.polyak": twin_details.measure_target_update,
     "sac.target_update.parameter": twin_details.measure_target_update,
     "sac.replay.action": twin_details.measure_received_and_stored_action,
-    "sac.learning_starts": twin_details.measure_learning_starts,
+    "sac.learning_starts": twin_details.measure_random_steps_and_first_update,
     "sac.update_ratio": partial(twin_details.measure_update_ratio, ("critic", "actor")),
     "sac.vectorisation": twin_details.measure_steps_and_updates_of_several_environments,
     "sac.networks": twin_details.measure_network_architecture,

@@ -163,7 +163,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
     "td3.target_update.polyak": twin_details.measure_target_update,
     "td3.target_update.parameter": twin_details.measure_target_update,
     "td3.replay.action": twin_details.measure_received_and_stored_action,
-    "td3.learning_starts": twin_details.measure_learning_starts,
+    "td3.learning_starts": twin_details.measure_random_steps_and_first_update,
     "td3.update_ratio": partial(twin_details.measure_update_ratio, ("critic",)),
     "td3.vectorisation": twin_details.measure_steps_and_updates_of_several_environments,
     "td3.networks": twin_details.measure_network_architecture,

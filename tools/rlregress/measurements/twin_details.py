@@ -146,7 +146,9 @@ def measure_received_and_stored_action(make_driver: MakeTwinDriver, inputs: Inpu
     return np.array([journal.list_collected_actions()[0, -1], journal.stored_action])
 
 
-def measure_learning_starts(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
+def measure_random_steps_and_first_update(
+    make_driver: MakeTwinDriver, inputs: Inputs
+) -> np.ndarray:
     """Measure the steps with random actions, and the steps taken at the first update."""
     journal = make_driver(
         make_loop_settings(inputs, pre_tanh=_SATURATED, noise=0.0, rates=FROZEN)

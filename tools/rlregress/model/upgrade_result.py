@@ -209,8 +209,8 @@ def group_details_by_functions(
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnvironmentComparison:
-    """The comparison of an environment in both versions.
+class PhysicsComparison:
+    """The comparison of an environment's physics in both versions.
 
     Attributes:
         step: the first differing step, from 0 for the reset; None: they do not differ.
@@ -715,7 +715,7 @@ class Upgrade:
     old: VersionInfo
     new: VersionInfo
     frameworks: tuple[FrameworkResult, ...]
-    physics: tuple[EnvironmentComparison, ...] = ()
+    physics: tuple[PhysicsComparison, ...] = ()
     script: ScriptResult | None = None
     file: str = ""
     other_packages: tuple[Entry, ...] = ()

@@ -126,7 +126,7 @@ def read_parameter_of_each_target(pairs: Sequence[tuple[Any, Any]]) -> np.ndarra
         torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs
     ]
     if any(bool((parameters != parameters[0]).any()) for parameters in targets):
-        raise RuntimeError("the parameters of a target network moved differently")
+        raise RuntimeError("parameters of one target network differ, expected the same number")
     return np.array([float(parameters[0]) for parameters in targets])
 
 

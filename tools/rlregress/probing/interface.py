@@ -132,7 +132,7 @@ class TrainingVariant:
         """
         for spec in fields(self):
             if spec.name not in supported and getattr(self, spec.name) != spec.default:
-                raise Unsupported(f"{framework} has no {spec.name} of this kind")
+                raise Unsupported(f"{framework} does not support this value of {spec.name}")
 
 
 @dataclass(frozen=True)

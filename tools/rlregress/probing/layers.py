@@ -99,7 +99,7 @@ def describe_ppo_networks_as_numbers(
     functions = [m for sequence in sequences for m in sequence if not isinstance(m, nn.Linear)]
     outputs = np.stack([function(inputs).numpy() for function in functions])
     if np.ptp(outputs, axis=0).any():
-        raise RuntimeError("the networks have several activation functions")
+        raise RuntimeError("the networks have several activation functions, expected one")
     padded = np.ravel([(own + [0] * 3)[:3] for own in widths])
     return np.array([*padded, bool(shared), *outputs[0]])
 

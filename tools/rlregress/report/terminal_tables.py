@@ -15,7 +15,7 @@ _WIDTH_OF_FILES = 150
 
 
 def make_console() -> Console:
-    """Return the terminal, or a file with its width."""
+    """Return a console on stdout, as wide as the terminal or, in a file or pipe, 150 columns."""
     width = None if Console().is_terminal else _WIDTH_OF_FILES
     return Console(width=width, highlight=False, markup=False)
 

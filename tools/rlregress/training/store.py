@@ -341,7 +341,7 @@ class Store:
             ]
             raise UserError(
                 f"the run record {path} belongs to another run: found key {stored['key']}, "
-                f"expected {job.key}; they differ in {', '.join(differing)}"
+                f"expected {job.key}; they differ in {', '.join(differing)}, so that it is not used"
             )
         return stored
 

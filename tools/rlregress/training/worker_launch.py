@@ -114,7 +114,7 @@ def do_run_unless_recorded(
         time.sleep(pause)
         pause = min(2 * pause, max_pause)
     if record is None:
-        raise UserError(f"the run {job.title} left no readable record")
+        raise UserError(f"the run {job.title} left no readable record; start it again")
     return record
 
 
@@ -141,7 +141,8 @@ def check_installed_versions(job: Job) -> None:
         if installed.get(name) != version
     ]
     if differing:
-        raise UserError(f"the run {job.title} needs other versions: found {'; '.join(differing)}")
+        text = f"the run {job.title} needs other versions: found {'; '.join(differing)}"
+        raise UserError(f"{text}; install the expected ones")
 
 
 def _train_until_recorded(job: Job, attempt: Attempt, pinned: bool) -> None:

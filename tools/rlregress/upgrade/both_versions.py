@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rlregress.model.code import ChangedPiece
 from rlregress.model.differences import Entry
-from rlregress.model.upgrade_result import Culprits, EnvironmentComparison, PieceExecution
+from rlregress.model.upgrade_result import Culprits, PhysicsComparison, PieceExecution
 from rlregress.upgrade import recordings
 from rlregress.upgrade.differences import outside_training
 from rlregress.upgrade.differences.inventory import Inventory
@@ -136,7 +136,7 @@ class BothVersions:
         self,
         pieces: Sequence[ChangedPiece],
         executed: ExecutedCode,
-        environments: Sequence[EnvironmentComparison],
+        environments: Sequence[PhysicsComparison],
         unused: Collection[str],
     ) -> list[Entry]:
         """Return entries that belong to no framework: metadata, packages, files, environments."""

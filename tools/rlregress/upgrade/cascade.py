@@ -21,8 +21,8 @@ from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import (
-    EnvironmentComparison,
     FrameworkResult,
+    PhysicsComparison,
     ScriptResult,
     Upgrade,
 )
@@ -565,7 +565,7 @@ def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, F
         return late, late
 
 
-def _compare_played_environments(played: Answers, options: Options) -> list[EnvironmentComparison]:
+def _compare_played_environments(played: Answers, options: Options) -> list[PhysicsComparison]:
     """Compare environments that both versions have played before time ran out."""
     try:
         environments = physics_comparison.compare_played_actions(
@@ -574,7 +574,7 @@ def _compare_played_environments(played: Answers, options: Options) -> list[Envi
     except OutOfTime as error:
         note_skipped_task("physics")
         environments = [
-            EnvironmentComparison(
+            PhysicsComparison(
                 environment="physics", step=None, note=str(error), missing="old and new"
             )
         ]

@@ -37,7 +37,7 @@ def recover_band_from_printed_numbers(
     if seeds < 2 or not half_width >= 0 or not (math.isfinite(mean) and math.isfinite(half_width)):
         raise UserError(
             f"the published band {mean} +- {half_width} of {seeds} seeds cannot be used: it needs "
-            "finite numbers, a half width of at least 0 and at least 2 seeds."
+            "finite numbers, a half width of at least 0 and at least 2 seeds"
         )
     rounding = 0.5 * 10.0**-decimals
     # printed is 1.96 times the standard error, from the variance that divides by all seeds
@@ -146,7 +146,7 @@ def judge_bands(
         if len(sample.new) < 2 or not np.isfinite(np.asarray(sample.new, dtype=float)).all():
             raise UserError(
                 f"cell {name} cannot be judged against a published band: expected at least two "
-                f"finite new returns, found {len(sample.new)} returns."
+                f"finite new returns, found {len(sample.new)} returns"
             )
     p = {name: _compute_band_or_ceiling_p_value(sample) for name, sample in samples.items()}
     adjusted = adjust_by_holm_with_names(p)

@@ -134,11 +134,11 @@ def compute_permutation_p_values(
     m, n = before.shape[1], after.shape[1]
     if m < 1 or n < 1:
         raise UserError(
-            f"{m} stored and {n} new returns cannot be compared: each needs at least one."
+            f"{m} stored and {n} new returns cannot be compared: each needs at least one"
         )
     pooled = np.concatenate([before, after], axis=1)
     if not np.isfinite(pooled).all():
-        raise UserError("a return is not a finite number: failed runs must be replaced first.")
+        raise UserError("a return is not a finite number: failed runs must be replaced first")
     # centred and scaled, so that TIE is a share of the largest deviation
     pooled = pooled - pooled.mean(axis=1, keepdims=True)
     spread = np.abs(pooled).max(axis=1, keepdims=True)

@@ -236,7 +236,7 @@ def take_possible_looks(
     """
     if not (0 < rules.alpha < 1 and 0 < rules.confidence < 1):
         raise UserError(
-            f"alpha {rules.alpha} and confidence {rules.confidence} must lie between 0 and 1."
+            f"alpha {rules.alpha} and confidence {rules.confidence} must lie between 0 and 1"
         )
     for name, cell in cells.items():
         _check_runs_of_cell(name, cell)
@@ -278,7 +278,7 @@ def _check_runs_of_cell(cell_name: str, cell: CellSample) -> None:
     if cell.failed < 0 or (cell.worst is not None and not math.isfinite(cell.worst)):
         raise UserError(
             f"cell {cell_name} has {cell.failed} failed runs and a worst return of {cell.worst}: "
-            "expected a count of at least 0 and a finite return."
+            "expected a count of at least 0 and a finite return"
         )
 
 
@@ -301,7 +301,7 @@ def make_sample_of_first_seeds(cell_name: str, cell: CellSample, seeds: int) -> 
     if len(finite) < len(pooled) and cell.worst is None:
         raise UserError(
             f"cell {cell_name} has {len(pooled) - len(finite)} failed runs and no worst return: "
-            "give the environment's worst recorded return, which a failed run counts as."
+            "give the environment's worst recorded return, which a failed run counts as"
         )
     worst = min([*finite.tolist(), *([] if cell.worst is None else [cell.worst])], default=0.0)
     return _fill_failed_runs(stored, new, worst, cell.quantity)

@@ -68,7 +68,7 @@ def estimate_false_alarms_of_baseline(
     if m < 2 or new_seeds < 1 or not np.isfinite(values).all():
         raise UserError(
             f"a baseline of {m} returns cannot be checked against {new_seeds} new ones: expected "
-            "at least 2 finite stored returns and 1 new run."
+            "at least 2 finite stored returns and 1 new run"
         )
     rng = make_generator_from_values(values, seed=seed)
     mean, sd = float(values.mean()), float(values.std(ddof=1))

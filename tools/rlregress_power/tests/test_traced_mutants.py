@@ -97,7 +97,7 @@ def test_what_becomes_of_a_fault():
         assert detected(inject({"sac": before}, {("sac", 3): after})[0]) == ([3], [])
     rounded = inject({"sac": before}, {("sac", 3): trace(value=1.0 + 1e-12)})
     assert detected(rounded[0]) == ([], [3])
-    why = "rlregress.inside.swap.Misfit: train uses other variables of an enclosing function"
+    why = "rlregress.inside.swap.Misfit: train uses variables that differ by version"
     results, turns = inject(
         {"sac": trace(3), "td3": trace(3, count=2)},
         {("sac", 3): make_failed_trace(f"Traceback\n{why}\n")},

@@ -349,7 +349,7 @@ def test_nights_without_frameworks_are_one_sentence(command, tmp_path):
     report = str(tmp_path / "report")
     code, out, error = command("trend", str(tmp_path / "nights"), "--report", report)
     assert (code, out, error.count("\n")) == (2, "", 1)
-    assert "none of 2 nights judged a framework" in error
+    assert "none of 2 nights judged a framework; name completed checks" in error
 
 
 def test_reports_are_found_once(tmp_path):

@@ -140,7 +140,7 @@ def test_there_are_five_kinds_and_an_adapter_has_them_all():
     empty = (
         adapter.observe.list_probes, adapter.observe.list_absent_details,
         adapter.train.list_builtin_trainings, adapter.call.list_generated_calls,
-        adapter.read.read_defaults_of_all_arguments, adapter.load.list_kinds_of_saved_files,
+        adapter.read.read_defaults_of_all_arguments, adapter.load.list_trainings_with_files,
     )  # fmt: skip
     assert [of() for of in empty] == [{}] * len(empty)
     assert adapter.list_trace_trainings() == {}
@@ -152,7 +152,7 @@ def test_there_are_five_kinds_and_an_adapter_has_them_all():
         adapter.load.load_user_agent("agent")
     assert adapter.train.explain_why_not_resumable()
     assert not adapter.load
-    assert SmallAdapter({"list_kinds_of_saved_files": dict}).load
+    assert SmallAdapter({"list_trainings_with_files": dict}).load
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -194,7 +194,7 @@ def test_trainings_are_listed_with_settings_that_exist(name):
 
 @pytest.mark.skipif("contrib" not in INSTALLED, reason="it is not installed")
 @pytest.mark.parametrize(
-    "function", sorted(functions(kinds.Load).keys() - {"list_kinds_of_saved_files"})
+    "function", sorted(functions(kinds.Load).keys() - {"list_trainings_with_files"})
 )
 def test_agents_of_contrib_are_loaded_as_those_of_stable_baselines3(function):
     """Their files say alike which agent they hold."""

@@ -168,7 +168,7 @@ _OTHERWISE = {
     "training/lease.py:explain_ended_attempt": "starts nothing: Slurm's variables are read",
     "upgrade/versions/installer.py:_translate_pip_configuration_to_uv": "pip",
     "upgrade/versions/installer.py:_call_uv": "uv",
-    "upgrade/versions/installer.py:_make_uv_variables": "variables of uv",
+    "upgrade/versions/installer.py:_make_uv_variables_from_pip_configuration": "variables of uv",
     "upgrade/versions/installer.py:list_published_versions": "uv",
     "upgrade/versions/interpreters.py:_query_interpreter": "an interpreter that tells its version",
     "upgrade/versions/revisions.py:_run_git": "git",

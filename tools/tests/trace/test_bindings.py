@@ -123,7 +123,7 @@ MISFITS = {
         "the import makes instances of A"),
     "a member that is a number": (
         "import enum\nclass A(enum.IntEnum):\n    rate = 2\n", ("rate = 2", "rate = 1"),
-        "more than a member with a value"),
+        "is a number or text itself, or no constant"),
     "a member of one version": (
         "import enum\nclass A(enum.Enum):\n    rate = 2\n", ("rate = 2", "scale = 2"),
         "a member of one version only"),
@@ -143,7 +143,7 @@ MISFITS = {
         "A = 2\ndef only_called(f): return f()\n@only_called\ndef f(n=A): return n\n",
         ("A = 2", "A = 1"), "is not in memory"),
     "a loop": ("A = []\nfor n in (1, 2):\n    A.append(n)\n", ("(1, 2)", "(1, 3)"),
-               "more than an assignment"),
+               "other than a plain assignment"),
 }  # fmt: skip
 
 

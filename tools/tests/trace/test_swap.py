@@ -265,12 +265,12 @@ def test_one_of_several_functions_that_does_not_fit_is_named(package):
 
 MISFITS = {
     "other variables": (
-        "counter.following", "x + start + step", "x + start", "uses other variables"),
+        "counter.following", "x + start + step", "x + start", "that differ by version"),
     "a function that is not there": ("Agent.gone", "-x", "x", "there is no Agent.gone"),
     "another decorator": (
-        "counter", "def counter", "@functools.cache\ndef counter", "has other decorators"),
+        "counter", "def counter", "@functools.cache\ndef counter", "has different decorators"),
     "other arguments inside a function": (
-        "counter.following", "following(x):", "following(x, y=1):", "takes other arguments"),
+        "counter.following", "following(x):", "following(x, y=1):", "takes different arguments"),
     "defaults that cannot be computed": (
         "Agent.fixed", "x, by=3", "x, by=gone", "the defaults of Agent.fixed .*'gone' is not"),
     "one inside a method": (

@@ -325,7 +325,7 @@ def test_a_wheel_with_misspelt_requirements_is_mended(publish, tmp_path):
     with pytest.raises(UserError):
         resolved("a==9", "installed")
     wheels._rewrite_unreadable_requirements(path)
-    environment = installer._make_uv_variables()
+    environment = installer._make_uv_variables_from_pip_configuration()
     subprocess.run([installer.find_uv(), "cache", "clean", "-q"], check=True, env=environment)
     _, (overlay, _) = resolved("a==9", "installed")
     assert overlay == {"a": "9", "x": "1", "y": "1"}

@@ -62,10 +62,10 @@ def loaded(change, folder, output):
 
     trainings_of_kind = {
         algorithm: [*map(keep_kind, trainings)]
-        for algorithm, trainings in adapter.load.list_kinds_of_saved_files().items()
+        for algorithm, trainings in adapter.load.list_trainings_with_files().items()
     }
     module = importlib.import_module(f"{adapter.package}.load")
-    module.list_kinds_of_saved_files = lambda **worker_job: trainings_of_kind
+    module.list_trainings_with_files = lambda **worker_job: trainings_of_kind
     put_in(change)
     worker_job = job(change["framework"], change["kind"], folder)
     output.write_text(json.dumps(saved_files_worker.save_and_load(worker_job)))
@@ -256,7 +256,7 @@ def compare_user_files(old, new):
 @pytest.mark.parametrize("name", ["ppo", "dqn"])
 def test_the_file_of_an_agent_tells_its_algorithm(tmp_path, name):
     """The class that wrote it loads it; parameters, settings and actions are compared."""
-    (saving,) = frameworks.get_adapter("sb3").load.list_kinds_of_saved_files()[name]
+    (saving,) = frameworks.get_adapter("sb3").load.list_trainings_with_files()[name]
     path = tmp_path / f"{name}.zip"
     saving.train(lambda discrete=False: MixedEndsEnv(discrete=discrete), 1).save(path)
     assert type(load.load_user_agent(str(path))) is getattr(stable_baselines3, name.upper())

@@ -230,7 +230,7 @@ def test_the_state_of_a_version_changes_with_its_code(cache, branch, monkeypatch
     # what is hidden is not on it
     hiding = replace(version, runtime=replace(version.runtime, hidden=("numpy",)))
     assert state.describe_version_state(hiding, [SB3]) != before
-    monkeypatch.setattr(state, "digest_framework_files", lambda adapter: {"module": "other"})
+    monkeypatch.setattr(state, "digest_modules_of_framework", lambda adapter: {"module": "other"})
     assert state.describe_version_state(version, [SB3]) != before
 
 

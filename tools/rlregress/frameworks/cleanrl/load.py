@@ -77,7 +77,7 @@ def _list_actions_as_items(algorithm: str, run: ScriptRun) -> Iterator[Item]:
             yield f"values of {name}", run[name](observed, actions), type(run[name]).forward
 
 
-def list_kinds_of_saved_files(source: Source) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
+def list_trainings_with_files(source: Source) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
     """Return algorithm -> its script's training and the files saved after it; none if for gym."""
     if source.for_gym:
         return {}

@@ -126,7 +126,7 @@ def run_script(
     module.__file__ = str(path)
     run = ScriptRun(path, vars(module))
     watch = _RunWatcher(run, stop, on_step, on_start, guard_random)
-    arguments = _choose_arguments_of_script(text, overrides or {}, old, make_env is not None)
+    arguments = _merge_overrides_with_run_defaults(text, overrides or {}, old, make_env is not None)
     make = _make_environment_maker(make_env)
 
     stubs = {"__main__": module, "torch.utils.tensorboard": _make_tensorboard_module(run)}
@@ -172,9 +172,10 @@ def _compile_script(text: str, path: str) -> types.CodeType:
     return marks.compile_source(text, path, is_script=True)
 
 
-def _choose_arguments_of_script(
+def _merge_overrides_with_run_defaults(
     text: str, overrides: Mapping[str, Any], uses_argparse: bool, has_environment: bool
 ) -> dict[str, Any]:
+    """Return overrides and, without them: no CUDA, no videos, the environment, a shifted seed."""
     arguments: dict[str, Any] = {}
     for name in ("cuda", "capture_video"):
         spelled = f"'--{name.replace('_', '-')}'" if uses_argparse else f"    {name}: bool"

@@ -116,7 +116,7 @@ class Source:
         """
         path = self.root / name
         if not path.is_file():
-            raise UserError(f"CleanRL {self.label} has no file {name} in {self.root}")
+            raise UserError(f"CleanRL {self.label} has no file {name} in {self.root}; restore it")
         return _load_module(path, path.stat().st_mtime_ns)
 
 
@@ -131,7 +131,7 @@ def _load_module(path: Path, modified_at: int) -> ModuleType:
     del modified_at
     spec = importlib.util.spec_from_file_location(f"cleanrl_{path.stem}_of_probe", path)
     if spec is None or spec.loader is None:
-        raise UserError(f"{path} is no Python file")
+        raise UserError(f"{path} cannot be imported; expected a file whose name ends in .py")
     module = importlib.util.module_from_spec(spec)
     before = sys.dont_write_bytecode
     sys.dont_write_bytecode = True

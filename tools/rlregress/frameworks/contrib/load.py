@@ -21,7 +21,7 @@ from rlregress.frameworks.sb3.load import (
 from rlregress.probing.file_kinds import TrainingWithFiles
 from rlregress.probing.interface import Unsupported
 
-__all__ = ["list_kinds_of_saved_files", "load_user_agent", "read_settings_of_agent"]
+__all__ = ["list_trainings_with_files", "load_user_agent", "read_settings_of_agent"]
 
 
 def find_algorithm_class(title: str) -> Any:
@@ -80,6 +80,6 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return algorithm -> built-in trainings, each with the kinds of files saved after it."""
     return make_trainings_with_files(_RECIPES, _STORED_KINDS)

@@ -103,7 +103,7 @@ def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> Traini
     return TrainingWithFiles(partial(_train_new_runner, algorithm), (kind,))
 
 
-def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
     curious = _make_training_with_files("ppo runner with curiosity", _CURIOUS)
     return {"ppo": (_make_training_with_files("ppo runner", _ALGORITHM), curious)}

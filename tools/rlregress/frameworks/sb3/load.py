@@ -448,6 +448,6 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return algorithm -> built-in trainings, each with the kinds of files saved after it."""
     return make_trainings_with_files(_RECIPES, _STORED_KINDS)

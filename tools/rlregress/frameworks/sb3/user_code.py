@@ -202,7 +202,7 @@ class FakeAtari(gyms.Env):
         return np.repeat(image, 3, axis=2)
 
 
-class Float64Rewards(VecEnvWrapper):
+class ReducedFloat64Rewards(VecEnvWrapper):
     """Rewards as float64, scaled by 0.75, as a user scales them."""
 
     def reset(self) -> Any:

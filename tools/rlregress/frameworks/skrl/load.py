@@ -82,6 +82,6 @@ def _make_training_with_files(algorithm: str) -> tuple[TrainingWithFiles]:
     return (TrainingWithFiles(partial(_train_new_agent, algorithm), (file,)),)
 
 
-def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
     return {kind: _make_training_with_files(kind) for kind in SETTINGS}

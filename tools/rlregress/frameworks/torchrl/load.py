@@ -481,6 +481,6 @@ def _make_trainings_with_files(algorithm: str) -> Iterator[TrainingWithFiles]:
         )
 
 
-def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
     return {algorithm: tuple(_make_trainings_with_files(algorithm)) for algorithm in _DELAYED}

@@ -292,10 +292,10 @@ def mark_differences(lines: LinePair) -> tuple[Markup, Markup]:
     return old_marked, new_marked
 
 
-def _join_marked_pieces(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
+def _join_marked_pieces(same_text_tag: Iterable[tuple[bool, str, str]]) -> Markup:
     return Markup("").join(
         escape(text) if same else Markup("<{0}>{1}</{0}>").format(tag, text)
-        for same, text, tag in pieces
+        for same, text, tag in same_text_tag
         if text
     )
 

@@ -165,9 +165,9 @@ def make_finding_of_cell(cell: str, verdicts: Verdicts, runs: CellRuns, command:
     for verdict_name, verdict in own:
         quantity = get_quantity_of_verdict_name(verdict_name)
         if quantity in (RETURNS, TRAINING) or verdict["verdict"] not in (HOLDS, INCONCLUSIVE):
-            drawings.append(_make_figure_of_runs(cell, quantity, verdict, runs, command))
+            drawings.append(_make_point_figure_of_runs(cell, quantity, verdict, runs, command))
     if not own:
-        drawings.append(_make_figure_of_runs(cell, RETURNS, None, runs, command))
+        drawings.append(_make_point_figure_of_runs(cell, RETURNS, None, runs, command))
     curves = _make_figure_of_learning_curves(cell, runs, command)
     return Finding(cell, badge, lines, (), [*drawings, curves])
 
@@ -181,7 +181,7 @@ def _get_last_line(text: str) -> str:
     return lines[-1].strip() if lines else "without a message"
 
 
-def _make_figure_of_runs(
+def _make_point_figure_of_runs(
     cell: str, quantity: Quantity, verdict: Mapping[str, Any] | None, runs: CellRuns, command: str
 ) -> Figure:
     # by seed; runs after the deciding look do not count for the verdict

@@ -443,7 +443,7 @@ def _group_functions_to_revert_first(
 def _rank_by_distance(
     function: ChangedPiece, first: Divergence | None, near: Sequence[ChangedPiece]
 ) -> int:
-    """Return a rank that grows with the distance: same place, file, folder, package, or none."""
+    """Rank a function by its distance from the divergence: place, file, folder, package, none."""
     if function in near:
         return near.index(function)
     events = [event for event in (first.new, first.old) if event is not None] if first else []

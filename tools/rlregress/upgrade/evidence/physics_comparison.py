@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 from rlregress import suite
 from rlregress.model.recorded_traces import describe_first_differing_types
-from rlregress.model.upgrade_result import EnvironmentComparison
+from rlregress.model.upgrade_result import PhysicsComparison
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import runtime_process
 
@@ -34,7 +34,7 @@ EPISODES = 20
 
 def compare_played_actions(
     old: Mapping[str, Any], new: Mapping[str, Any]
-) -> list[EnvironmentComparison]:
+) -> list[PhysicsComparison]:
     """Compare the results of fixed actions on both versions."""
     return [
         _add_differing_types(_compare_environment(id, old[id], new[id]), old[id], new[id])
@@ -43,8 +43,8 @@ def compare_played_actions(
 
 
 def _add_differing_types(
-    without_types: EnvironmentComparison, old: Mapping[str, Any], new: Mapping[str, Any]
-) -> EnvironmentComparison:
+    without_types: PhysicsComparison, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> PhysicsComparison:
     """Return the comparison with the first difference of types, which is not one of numbers."""
     pairs = zip_longest(old.get("types", ()), new.get("types", ()), fillvalue=(math.inf, ""))
     for (old_row, old_types), (new_row, new_types) in pairs:
@@ -84,8 +84,8 @@ def play_actions_and_policies(
 
 def _compare_environment(
     environment_id: str, old: Mapping[str, Any], new: Mapping[str, Any]
-) -> EnvironmentComparison:
-    same = EnvironmentComparison(environment=environment_id, step=None)
+) -> PhysicsComparison:
+    same = PhysicsComparison(environment=environment_id, step=None)
     if "error" in old and "error" in new:
         if old["is_lacking"] and new["is_lacking"]:
             return replace(same, note=f"neither version has it: {old['error']}")

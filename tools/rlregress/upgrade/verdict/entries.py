@@ -19,7 +19,7 @@ from rlregress.model.upgrade_result import (
     ChangedDefault,
     Culprits,
     DetailResults,
-    EnvironmentComparison,
+    PhysicsComparison,
     PieceExecution,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
@@ -210,7 +210,7 @@ def make_default_entries(
     return changed + lost
 
 
-def make_environment_entries(comparisons: Iterable[EnvironmentComparison]) -> list[Entry]:
+def make_environment_entries(comparisons: Iterable[PhysicsComparison]) -> list[Entry]:
     """Return the entries of environments that were played on both versions."""
     entries = []
     for comparison in comparisons:

@@ -104,7 +104,7 @@ def _translate_pip_configuration_to_uv(python: str = "") -> dict[str, str]:
     return variables
 
 
-def _make_uv_variables(python: str = "") -> dict[str, str]:
+def _make_uv_variables_from_pip_configuration(python: str = "") -> dict[str, str]:
     variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     with _ASKING:
         configured = _translate_pip_configuration_to_uv(python)
@@ -133,7 +133,8 @@ def run_uv(arguments: Sequence[str], requested: str, env: Mapping[str, str] | No
         Unreadable: the metadata of a package is not what the format allows.
     """
     python = arguments[arguments.index("--python") + 1] if "--python" in arguments else ""
-    variables = {**_make_uv_variables("" if python == sys.executable else python), **(env or {})}
+    python = "" if python == sys.executable else python
+    variables = {**_make_uv_variables_from_pip_configuration(python), **(env or {})}
     completed = _call_uv(arguments, variables)
     if completed.returncode and _is_unreachable_message(completed.stderr):
         completed = _call_uv(["--offline", *arguments], variables)
@@ -169,7 +170,8 @@ def list_published_versions(package: str, python: str = "") -> list[str]:
 
 def get_index_address() -> str:
     """Return the address of the package index."""
-    return _make_uv_variables().get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
+    variables = _make_uv_variables_from_pip_configuration()
+    return variables.get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
 
 
 _UNREACHABLE = ("Failed to fetch", "error sending request", "network was disabled", "dns error")

@@ -33,7 +33,7 @@ def describe_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter
     elif prepared.how != "environment":
         # an edited copy on the path, or a checkout, may have the version of the original
         for adapter in adapters:
-            parts += [f"{k} {v}" for k, v in sorted(digest_framework_files(adapter).items())]
+            parts += [f"{k} {v}" for k, v in sorted(digest_modules_of_framework(adapter).items())]
     return "\n".join(parts)
 
 
@@ -59,7 +59,7 @@ def _list_file_stamps(folder: Path) -> list[str]:
     return stamps
 
 
-def digest_framework_files(adapter: Adapter) -> dict[str, str]:
+def digest_modules_of_framework(adapter: Adapter) -> dict[str, str]:
     """Return tested module -> digest of its sources; or framework -> why there is no digest."""
     try:
         return identity.digest_tested_sources(adapter)

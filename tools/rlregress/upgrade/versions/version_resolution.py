@@ -279,7 +279,8 @@ def _find_pinned_distribution(
     folder = wheels.unpack_package(pin, requested.defaults.build, log, requested.python)
     unpacked = distribution_metadata.map_distributions_in_folder(folder)
     if package not in unpacked:
-        raise UserError(f"{pin} installed {', '.join(unpacked) or 'nothing'}, expected {package}")
+        found = ", ".join(unpacked) or "nothing"
+        raise UserError(f"{pin} installed {found}, expected {package}; name another version")
     return unpacked[package]
 
 

@@ -127,7 +127,8 @@ def _rewrite_unreadable_requirements(wheel: Path) -> None:
         content = {info: old.read(info) for info in old.infolist()}
     texts = {info.filename.rpartition(".dist-info/")[2]: info for info in content}
     if "METADATA" not in texts or "RECORD" not in texts:
-        raise UserError(f"{name} {version} was built without metadata: {wheel.name}")
+        text = f"{wheel.name}, built from {name} {version}, has no METADATA or no RECORD"
+        raise UserError(f"{text}, expected both; name another version")
     rows = [
         _mend_or_drop_metadata_line(x) for x in content[texts["METADATA"]].decode().splitlines()
     ]

@@ -24,11 +24,11 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
     steps = train_for_steps(runner, half)
     if restored:
         with isolate_random_generators():
-            runner = _restore_runner(runner, request)
+            runner = _copy_runner_through_file(runner, request)
     return make_trained_agent(runner, steps + train_for_steps(runner, half), {})
 
 
-def _restore_runner(runner: Any, request: TrainingRequest) -> Any:
+def _copy_runner_through_file(runner: Any, request: TrainingRequest) -> Any:
     """Save the agent and load it into a new runner, with the same environment, not reset."""
     restored = make_silent_runner(
         runner.env,

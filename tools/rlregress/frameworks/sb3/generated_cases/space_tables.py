@@ -50,10 +50,10 @@ def _make_image_spaces() -> dict[str, Any]:
     }
 
 
-def _make_array_of_space(space: Any, *rows: int) -> Any:
+def _make_zeros_and_ones(space: Any, *rows: int) -> Any:
     """Return an array of zeros and ones in a space's shape, or one for each of its parts."""
     if isinstance(space, gyms.spaces.Dict):
-        return {name: _make_array_of_space(part, *rows) for name, part in space.spaces.items()}
+        return {name: _make_zeros_and_ones(part, *rows) for name, part in space.spaces.items()}
     shape = (*rows, *(space.shape or ()))
     return np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape) % 2
 
@@ -69,11 +69,11 @@ def _make_observations_of_spaces() -> dict[str, Any]:
         rows = (
             []
             if name == "tuple"
-            else [_make_array_of_space(space, *n) for n in ((), (1,), (2,), (2, 2))]
+            else [_make_zeros_and_ones(space, *n) for n in ((), (1,), (2,), (2, 2))]
         )
         for number, observation in enumerate([*rows, *wrong]):
             inputs[f"{name} {number}"] = (observation, space)
-    alone, both = (_make_array_of_space(space_table["dict"], *rows) for rows in ((), (2,)))
+    alone, both = (_make_zeros_and_ones(space_table["dict"], *rows) for rows in ((), (2,)))
     inputs["one alone"] = {**alone, "box": both["box"]}, space_table["dict"]
     inputs["one of several"] = {**both, "box": alone["box"]}, space_table["dict"]
     return inputs

@@ -457,7 +457,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_trainings("ppo a2c", "starts", n_steps=32, steps=32,
                     then=[capture_episode_starts_of_last_rollout]),
     **make_trainings("ppo", "double-rewards",
-    Environments(copies=2, around=[user_code.Float64Rewards],
+    Environments(copies=2, around=[user_code.ReducedFloat64Rewards],
               normalize={"norm_obs": False})),
     # what the buffer of a rollout is given, of choices in several environments
     **make_trainings("ppo a2c", "own-rows", Environments(copies=3, actions="discrete"),

@@ -31,11 +31,11 @@ def _flag_changes_before_each_update(inputs: Inputs) -> np.ndarray:
         )
         forward = loss.forward
 
-        def record_losses(batch: Any) -> Any:
+        def call_loss_and_keep_result(batch: Any) -> Any:
             returned.append(forward(batch))
             return returned[-1]
 
-        loss.forward = record_losses
+        loss.forward = call_loss_and_keep_result
 
     settings = Settings(
         steps=3,
