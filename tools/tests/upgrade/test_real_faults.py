@@ -83,6 +83,9 @@ NEVER_RUN = {
         "torchrl", "td3", "torchrl/objectives/iql.py",
         "            td_q = self._vmap_qvalue_networkN0(td_q, self.target_qvalue_network_",
         "            td_q = self._vmap_qvalue_networkN0(td_q, self.qvalue_network_"),
+}  # fmt: skip
+#: a direct call goes where no training does.
+CALLED = {
     "a line that a function which runs goes around": Edit(
         "sb3", "td3", f"{COMMON}/buffers.py", "th.as_tensor(array, device=self.device)",
         'th.as_tensor(array, device="nowhere")'),
@@ -115,6 +118,7 @@ LOGGED = {
 #: cases -> the states that their code may have, the verdict and its exit code.
 OUTCOMES = (
     (NEVER_RUN, {model.NEVER, model.NOT_COMPARED}, (model.COULD_NOT_JUDGE, 2)),
+    (CALLED, {model.BEYOND}, (model.CHANGED, 3)),
     (EQUIVALENT, {*model.EXECUTED_SAME, *model.WITHOUT_EFFECT}, (model.UNCHANGED, 0)),
     (LOGGED, {model.LOGS}, (model.CHANGED, 3)),
 )
