@@ -151,7 +151,9 @@ class NightlyRun:
         places = {place for cell in self.cells.values() for place in cell.machines}
         if places - set(range(len(self.machines))):
             last = len(self.machines) - 1
-            raise ValueError(f"a run names machine {max(places)}, expected 0 to {last}")
+            raise ValueError(
+                f"a run has machine number {max(places)}, but the record lists numbers 0 to {last}"
+            )
 
     def list_reproduced_cells_and_groups(self) -> set[str]:
         """Return the cells that replays reproduced, and groups whose cells were all reproduced."""

@@ -126,7 +126,9 @@ def read_parameter_of_each_target(pairs: Sequence[tuple[Any, Any]]) -> np.ndarra
         torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs
     ]
     if any(bool((parameters != parameters[0]).any()) for parameters in targets):
-        raise RuntimeError("parameters of one target network differ, expected the same number")
+        raise RuntimeError(
+            "parameters of one target network have different values, expected one value for all"
+        )
     return np.array([float(parameters[0]) for parameters in targets])
 
 

@@ -64,9 +64,9 @@ def call_prepare_with_heads(request: Any, make_heads: Callable[[], Heads]) -> No
 
 
 @contextmanager
-def fix_draws_of_normal_distributions(numbers: np.ndarray) -> Iterator[None]:
+def fix_draws_of_normal_distributions(standard_normal_values: np.ndarray) -> Iterator[None]:
     """Make each Gaussian draw its mean plus these multiples of its deviation, [n, dimensions]."""
-    multiples = torch.as_tensor(numbers, dtype=torch.float32)
+    multiples = torch.as_tensor(standard_normal_values, dtype=torch.float32)
 
     def draw_mean_plus_multiples(law: Any, sample_shape: Any = ()) -> torch.Tensor:
         del sample_shape

@@ -62,14 +62,14 @@ def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
         training.advantages.append(sampled.advantages[real].numpy().copy())
         return values, log_prob, entropy
 
-    def note_optimizer_step() -> None:
+    def note_rate_and_log_std_gradient() -> None:
         training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
         gradient = getattr(getattr(policy, "log_std", None), "grad", None)
         training.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
 
     policy.evaluate_actions, buffer.get = record_and_evaluate, record_and_get
     try:
-        with watched_updates.call_before_steps(policy.optimizer, note_optimizer_step):
+        with watched_updates.call_before_steps(policy.optimizer, note_rate_and_log_std_gradient):
             yield
     finally:
         policy.evaluate_actions, buffer.get = evaluate, get
