@@ -100,6 +100,9 @@ EQUIVALENT = {
         "    def train(self):"),
     "a private value written otherwise": Edit(
         "sb3", "sac", SAC, "_LOG_STD_MAX = 2", "_LOG_STD_MAX = 1 + 1", before=PRIVATE),
+}  # fmt: skip
+#: its direct call fills a cache of tensordict, which cannot be emptied: its trainings alone show it.
+CACHING = {
     "a temporary of an advantage": Edit(
         "torchrl", "ppo", "torchrl/objectives/ppo.py", "gain = torch.stack([gain1, gain2], -1).min"
         "(dim=-1).values", "pair = torch.stack([gain1, gain2], -1)\n        gain = pair.min("
@@ -120,6 +123,7 @@ OUTCOMES = (
     (NEVER_RUN, {model.NEVER, model.NOT_COMPARED}, (model.COULD_NOT_JUDGE, 2)),
     (CALLED, {model.BEYOND}, (model.CHANGED, 3)),
     (EQUIVALENT, {*model.EXECUTED_SAME, *model.WITHOUT_EFFECT}, (model.UNCHANGED, 0)),
+    (CACHING, {model.IN_PART}, (model.PARTLY, 0)),
     (LOGGED, {model.LOGS}, (model.CHANGED, 3)),
 )
 
