@@ -101,7 +101,7 @@ EQUIVALENT = {
     "a private value written otherwise": Edit(
         "sb3", "sac", SAC, "_LOG_STD_MAX = 2", "_LOG_STD_MAX = 1 + 1", before=PRIVATE),
 }  # fmt: skip
-#: its direct call fills a cache of tensordict, which cannot be emptied: its trainings alone show it.
+#: its direct call fills a cache that cannot be emptied: its trainings alone show it.
 CACHING = {
     "a temporary of an advantage": Edit(
         "torchrl", "ppo", "torchrl/objectives/ppo.py", "gain = torch.stack([gain1, gain2], -1).min"
