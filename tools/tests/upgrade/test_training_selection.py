@@ -579,7 +579,7 @@ def test_what_differs_is_named_with_its_file(case, expected, piece, tmp_path):
     second = {*difference.texts, (expected[0], "another")}
     assert replace(difference, texts=frozenset(second)).find_sole_difference(trace) is None
     assert replace(difference, because="torch").find_sole_difference(trace) is None
-    # nor is it the only one beside a file whose pieces are unknown, or with threads of its own
+    # nor is it the only one beside a file whose pieces are unknown, or with other threads
     trace.header["imported"] = [*trace.header["imported"], "pack/unknown.py"]
     unknown = replace(difference, files=difference.files | {"pack/unknown.py"})
     assert unknown.find_sole_difference(trace) is None

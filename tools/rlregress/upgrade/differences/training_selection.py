@@ -16,7 +16,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ _FOR_TYPES = frozenset({".typed", ".pyi"})
 _VERSION_FILES = frozenset({"version.txt", "VERSION.txt", "VERSION"})
 #: why such a file can have no effect, unless code reads the version.
 _VERSION_STRING = "a version string"
-#: code with a docstring or types of its own.
+#: functions and classes, whose docstrings and types may be read.
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 Key = tuple[str, str]
 
@@ -148,12 +147,9 @@ def group_differences_by_effect(
         functions=frozenset(functions),
         files=frozenset(imported),
         texts=frozenset(texts),
-        described=frozenset(
+        described=frozenset(files).union(
             file
-            for file, paths in [
-                *((p.file, p.paths) for p in pieces),
-                *((f, (None, None)) for f in files),
-            ]
+            for file, paths in {(piece.file, piece.paths) for piece in pieces}
             if other_version or not _have_same_descriptions(paths)
         ),
         added=frozenset(piece.file for piece in pieces if piece.paths[0] is None),
@@ -192,7 +188,6 @@ def _have_same_descriptions(paths: tuple[Path | None, Path | None]) -> bool:
     return len(texts) == 2 and texts[0] == texts[1]
 
 
-@lru_cache(maxsize=64)
 def _dump_descriptions(text: bytes) -> str:
     """Dump a source without the statements of functions that hold no definition or docstring."""
     tree = ast.parse(text)
