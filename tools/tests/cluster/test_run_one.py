@@ -77,11 +77,15 @@ def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
 )  # fmt: skip
 def test_a_run_that_is_stopped_is_given_back(store, monkeypatch, number):
     """Exit code 75, its worker ends, and who comes next gets the run at once."""
-    if number not in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
-        # Python itself: the server hands no others on
-        monkeypatch.undo()
     (job,) = jobs([0], ENDLESS)
-    process = start(write_listed(store, [job]), 0, store)
+    manifest = write_listed(store, [job])
+    # shells ignore some signals in what they start in the background, and nohup does
+    inherited = signal.signal(number, signal.SIG_DFL)
+    if number not in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP) or inherited is signal.SIG_IGN:
+        # Python itself: the server hands no others on, and ignores what it has inherited
+        monkeypatch.undo()
+    process = start(manifest, 0, store)
+    signal.signal(number, inherited)
     attempt_holder = holder(store, job)
     worker = worker_of(store, job, attempt_holder)
     process.send_signal(number)
