@@ -12,6 +12,7 @@ from rlregress.catalogue.expectations import DetailScope
 from rlregress.model.check_result import FrameworkOutcome
 from rlregress.model.extra_packages import EXTRAS
 from rlregress.model.quantities import RETURNS, TRAINING, Quantity, get_quantity_of_verdict_name
+from rlregress.model.replay_result import Replay
 from rlregress.model.verdict import (
     CHANGES,
     COULD_NOT_JUDGE,
@@ -73,20 +74,35 @@ def _counts_for_framework(quantity: Quantity, verdict: str) -> bool:
 
 
 def _derive_framework_verdict(
-    failures: list[dict[str, Any]],
+    failures: Collection[Mapping[str, Any]],
     verdicts: Mapping[str, Mapping[str, Any]],
-    throughput: Collection[str],
+    throughput: Mapping[str, Mapping[str, Any]],
+    replays: Mapping[str, Replay],
+    is_trained: bool,
 ) -> str:
-    """Return the verdict of a framework on its returns, and on its throughput if requested."""
+    """Return the verdict of a framework on what was checked of it.
+
+    Its returns count, also as replays with the stored numbers, and its throughput if requested. If
+    it is not trained for returns, only formulas and behaviour can hold.
+    """
     if failures:
         return REGRESSED
+    throughput_verdicts = [
+        verdict["verdict"]
+        for measured in throughput.values()
+        for verdict in measured.get("verdicts", {}).values()
+    ]
+    if not is_trained and set(throughput_verdicts) <= {HOLDS}:
+        return FORMULAS_HOLD
     counted_verdicts = [
         verdict["verdict"]
         for name, verdict in verdicts.items()
         if not (verdict["verdict"] == INCONCLUSIVE and _is_covered_by_other_verdict(name, verdicts))
         and _counts_for_framework(get_quantity_of_verdict_name(name), verdict["verdict"])
     ]
-    return find_worst_verdict([*counted_verdicts, *throughput])
+    # fresh seeds judge a cell whose replay differs
+    reproduced = [replay.state for replay in replays.values() if replay.is_reproduced]
+    return find_worst_verdict([*counted_verdicts, *throughput_verdicts, *reproduced])
 
 
 def _is_framework_trained(framework: str, trained: Collection[str] | None) -> bool:
@@ -110,93 +126,86 @@ def build_framework_outcomes(
         to_probe: requested frameworks -> every (detail, scope) to be probed.
         untrained: cells that need a missing package -> the sentence that names it.
     """
-    framework_outcomes = []
-    for framework in sorted(
-        {e["framework"] for e in entries if e.get("framework")} | set(to_probe)
-    ):
-        framework_entries = [entry for entry in entries if entry.get("framework") == framework]
-        tests: dict[str, dict[str, int]] = {}
-        for entry in framework_entries:
-            tier = tests.setdefault(entry["tier"], {})
-            tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
-        failures = [entry for entry in framework_entries if entry["outcome"] == "failed"]
-        verdicts = evidence.collect_verdicts(framework_entries)
-        throughput = {
-            algorithm: measured
-            for (name, algorithm), measured in evidence.collect_throughput(entries).items()
-            if name == framework
-        }
-        replays = evidence.collect_replays(framework_entries)
-        replay_states = [item.state for item in replays.values() if item.is_reproduced]
-        throughput_verdicts = [
-            verdict["verdict"]
-            for measured in throughput.values()
-            for verdict in measured.get("verdicts", {}).values()
-        ]
-        if (
-            not failures
-            and not _is_framework_trained(framework, trained)
-            and set(throughput_verdicts) <= {HOLDS}
-        ):
-            verdict = FORMULAS_HOLD
-        else:
-            verdict = _derive_framework_verdict(
-                failures, verdicts, [*throughput_verdicts, *replay_states]
-            )
-        lacking_entries = [entry for entry in framework_entries if evidence.LACKING in entry]
-        extra_entries = [entry for entry in lacking_entries if _is_test_about_missing_extra(entry)]
-        probes = set(to_probe.get(framework, ())) - {
-            (entry.get("detail"), entry.get("scope")) for entry in extra_entries
-        }
-        missing = requested_names.list_unprobed_details(
-            probes, evidence.list_measured_details_and_scopes(framework_entries, framework)
+    names = {entry["framework"] for entry in entries if entry.get("framework")} | set(to_probe)
+    return [
+        _build_framework_outcome(
+            name,
+            [entry for entry in entries if entry.get("framework") == name],
+            _is_framework_trained(name, trained),
+            to_probe.get(name),
+            {
+                item: reason
+                for item, reason in untrained.items()
+                if _is_framework_trained(name, {item.framework})
+            },
         )
-        tiers = (
-            _list_untested_tiers(tests, _is_framework_trained(framework, trained))
-            if framework in to_probe
-            else ()
-        )
-        cells = {
-            item: reason
-            for item, reason in untrained.items()
-            if _is_framework_trained(framework, {item.framework})
-        }
-        lacking = _group_tests_by_missing_package(lacking_entries, cells)
-        old_files = evidence.collect_loading_outcomes_of_old_files(framework_entries).get(
-            framework, {}
-        )
-        not_loaded = evidence.collect_failures_of_old_files(framework_entries).get(framework, {})
-        # one kind of file may not exist in this environment; if no kind was loaded, old files are
-        # unknown
-        unread = bool(old_files) and not_loaded.keys() == old_files.keys()
-        if verdict != REGRESSED and (
-            missing
-            or tiers
-            or cells
-            or unread
-            or len(extra_entries) < len(lacking_entries)
-            or find_broken_tests(framework_entries)
-        ):
-            verdict = COULD_NOT_JUDGE
-        framework_outcomes.append(
-            FrameworkOutcome(
-                framework=framework,
-                verdict=verdict,
-                tests=tests,
-                failures=tuple(failures),
-                verdicts=verdicts,
-                details=len({id for id, _ in probes}),
-                not_asked=missing,
-                untested=tiers,
-                throughput=throughput,
-                replays=replays,
-                not_judged=evidence.collect_unjudged_quantities(framework_entries),
-                lacking=lacking,
-                old_files=old_files,
-                not_loaded=not_loaded,
-            )
-        )
-    return framework_outcomes
+        for name in sorted(names)
+    ]
+
+
+def _build_framework_outcome(
+    framework: str,
+    entries: list[dict[str, Any]],
+    is_trained: bool,
+    to_probe: Collection[DetailScope] | None,
+    untrained: Mapping[cell.Cell, str],
+) -> FrameworkOutcome:
+    """Return the outcome of a framework, which was not requested if ``to_probe`` is None."""
+    failures = tuple(entry for entry in entries if entry["outcome"] == "failed")
+    verdicts = evidence.collect_verdicts(entries)
+    throughput = {
+        algorithm: measured
+        for (_, algorithm), measured in evidence.collect_throughput(entries).items()
+    }
+    replays = evidence.collect_replays(entries)
+    tests = _count_outcomes_by_tier(entries)
+    lacking_entries = [entry for entry in entries if evidence.LACKING in entry]
+    extra_entries = [entry for entry in lacking_entries if _is_test_about_missing_extra(entry)]
+    probes = set(to_probe or ()) - {
+        (entry.get("detail"), entry.get("scope")) for entry in extra_entries
+    }
+    missing = requested_names.list_unprobed_details(
+        probes, evidence.list_measured_details_and_scopes(entries, framework)
+    )
+    tiers = () if to_probe is None else _list_untested_tiers(tests, is_trained)
+    old_files = evidence.collect_loading_outcomes_of_old_files(entries).get(framework, {})
+    not_loaded = evidence.collect_failures_of_old_files(entries).get(framework, {})
+    # one kind of file may not exist in this environment; if no kind was loaded, old files are
+    # unknown
+    unread = bool(old_files) and not_loaded.keys() == old_files.keys()
+    was_all_checked = not (
+        missing
+        or tiers
+        or untrained
+        or unread
+        or len(extra_entries) < len(lacking_entries)
+        or find_broken_tests(entries)
+    )
+    judged = _derive_framework_verdict(failures, verdicts, throughput, replays, is_trained)
+    return FrameworkOutcome(
+        framework=framework,
+        verdict=judged if was_all_checked or judged == REGRESSED else COULD_NOT_JUDGE,
+        tests=tests,
+        failures=failures,
+        verdicts=verdicts,
+        details=len({id for id, _ in probes}),
+        not_asked=missing,
+        untested=tiers,
+        throughput=throughput,
+        replays=replays,
+        not_judged=evidence.collect_unjudged_quantities(entries),
+        lacking=_group_tests_by_missing_package(lacking_entries, untrained),
+        old_files=old_files,
+        not_loaded=not_loaded,
+    )
+
+
+def _count_outcomes_by_tier(entries: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for entry in entries:
+        tier = counts.setdefault(entry["tier"], {})
+        tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
+    return counts
 
 
 def _is_test_about_missing_extra(entry: Mapping[str, Any]) -> bool:
