@@ -296,7 +296,8 @@ class Search:
             str(sorted(state.digest_modules_of_framework(adapter).items()))
             for adapter in self.adapters
         ]
-        return [*installed.list_installed_pins(), *digests]
+        pins = [f"{name}=={v}" for name, v in installed.map_installed_versions().items()]
+        return [*pins, *digests]
 
     def make_tested_version(self, version: RequestedVersion) -> TestedVersion:
         """Return a version to measure; it is installed when something is measured in it."""

@@ -172,7 +172,7 @@ _OTHERWISE = {
     "upgrade/versions/installer.py:list_published_versions": "uv",
     "upgrade/versions/interpreters.py:_query_interpreter": "an interpreter that tells its version",
     "upgrade/versions/revisions.py:_run_git": "git",
-    "upgrade/versions/prepared_versions.py:install_environment": "venv",
+    "upgrade/versions/prepared_versions.py:install": "venv",
 }
 _READS = ("get", "pop", "setdefault", "update")
 

@@ -36,11 +36,10 @@ def list_folders(cache):
 def test_a_folder_is_made_once(cache):
     """The second command that wants the same environment finds it."""
     folder, calls = cache / "overlays" / "x", []
-    make = lambda target: calls.append(target) or {"made": 1}  # noqa: E731
-    assert not cached_folders.reuse_or_make_folder(folder, make)
-    assert cached_folders.reuse_or_make_folder(folder, make)
+    assert not cached_folders.reuse_or_make_folder(folder, calls.append)
+    assert cached_folders.reuse_or_make_folder(folder, calls.append)
     assert len(calls) == 1
-    assert cached_folders.read_ready_record(folder) == {"made": 1}
+    assert cached_folders.is_ready(folder)
 
 
 def test_what_failed_or_was_killed_is_no_finished_folder(cache):
@@ -56,10 +55,11 @@ def test_what_failed_or_was_killed_is_no_finished_folder(cache):
     folder = cache / "overlays" / "x"
     for left in (folder, folder.with_name("making-x-1")):
         write_files(left, {"half": ""})
-    assert not cached_folders.reuse_or_make_folder(
-        folder, lambda target: {"files": os.listdir(target)}
-    )
-    assert cached_folders.read_ready_record(folder) == {"files": []}
+    content = []
+    assert not cached_folders.reuse_or_make_folder(folder, lambda x: content.extend(os.listdir(x)))
+    assert cached_folders.is_ready(folder)
+    assert content == []
+    assert not (folder / "half").exists()
     assert list_folders(cache) == ["x"]
 
 
@@ -83,10 +83,10 @@ def test_two_commands_do_not_make_the_same_folder(cache):
     def finish_first_command(text):
         said.append(text)
         folder.mkdir()
-        (folder / cached_folders.READY).write_text("{}")
+        (folder / cached_folders.READY).touch()
         first.release()
 
-    assert cached_folders.reuse_or_make_folder(folder, lambda target: {}, finish_first_command)
+    assert cached_folders.reuse_or_make_folder(folder, print, finish_first_command)
     assert "waiting" in said[0]
 
 
@@ -95,7 +95,7 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "file"))
     with pytest.raises(UserError, match=cached_folders.CACHE_VARIABLE):
-        cached_folders.reuse_or_make_folder(tmp_path / "file" / "overlays" / "x", lambda target: {})
+        cached_folders.reuse_or_make_folder(tmp_path / "file" / "overlays" / "x", print)
 
 
 @pytest.mark.parametrize(

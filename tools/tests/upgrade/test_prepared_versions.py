@@ -334,13 +334,13 @@ def test_a_wheel_with_misspelt_requirements_is_mended(publish, tmp_path):
 def test_an_environment_holds_what_the_library_needs(monkeypatch):
     """Everything that is asked and trained here can be asked and trained there; torch is pinned."""
     monkeypatch.undo()
-    rows = dependencies.list_suite_requirements([SB3], frozenset({PACKAGE}))
+    rows = dependencies.list_suite_requirements(frozenset({PACKAGE}))
     names = {distribution_metadata.get_package_name(row) for row in rows}
     assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
     assert not names & {"torch", "torchrl", PACKAGE}
     # what draws the report runs on no version
     assert "matplotlib" in names
-    assert "matplotlib" not in dependencies.list_measuring_packages([SB3])
+    assert "matplotlib" not in dependencies.list_measuring_packages()
     installed_torch = importlib.metadata.version("torch").partition("+")[0]
     other, same = (
         requested.parse_requested_version(f"torch=={number}")

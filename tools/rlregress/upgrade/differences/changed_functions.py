@@ -13,9 +13,10 @@ import builtins
 import copy
 import pickle
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
@@ -41,6 +42,7 @@ from rlregress.upgrade.differences.name_origins import (
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PIECES = (*_FUNCTIONS, ast.ClassDef)
+_IMPORTS = (ast.Import, ast.ImportFrom)
 _Node = TypeVar("_Node", bound=ast.AST)
 #: fields of a statement that hold others.
 _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
@@ -86,7 +88,7 @@ def find_changed_pieces(old: Sequence[str], new: Sequence[str]) -> list[ChangedP
     Args:
         old, new: folders of the packages in the old and in the new version.
     """
-    old_files, new_files = map_sources_by_file(old), map_sources_by_file(new)
+    old_files, new_files = map_files_by_name(old), map_files_by_name(new)
     differing: list[ChangedPiece] = []
     classes: list[set[str]] = [set(), set()]
     for file in sorted(set(old_files) | set(new_files)):
@@ -109,20 +111,19 @@ def find_changed_pieces(old: Sequence[str], new: Sequence[str]) -> list[ChangedP
                 names |= set(version)
     # also for a class that has moved to another file
     stayed = classes[0] & classes[1]
-    marked = [
-        replace(function, within=_name_enclosing_piece(function) in stayed)
-        for function in differing
-    ]
     # read once: of a package that has moved to another folder, every module is new
     imported = {word for path in old_files.values() for word in _list_words_of_imports(path)}
     return _join_moved_pieces(
-        [replace(piece, awaited=_is_named_by_old_code(piece, imported)) for piece in marked]
+        [
+            replace(
+                piece,
+                # the class, or the outer function, of the piece
+                within=f"{BODY} {piece.name.rpartition('.')[0]}" in stayed,
+                awaited=_is_named_by_old_code(piece, imported),
+            )
+            for piece in differing
+        ]
     )
-
-
-def _name_enclosing_piece(function: ChangedPiece) -> str:
-    """Return the name of the piece in which a method or an inner function is defined."""
-    return f"{BODY} {function.name.rpartition('.')[0]}"
 
 
 def _list_words_of_imports(path: Path) -> Iterator[bytes]:
@@ -156,33 +157,22 @@ def _contains_word(text: bytes, name: str) -> bool:
 
 def _join_moved_pieces(differing: Sequence[ChangedPiece]) -> list[ChangedPiece]:
     """Join pieces that moved: gone from one file, and new in another under the same name."""
-    gone = _group_functions_by_name(
-        function
-        for function in differing
-        if function.how == REMOVED and not function.runs_at_import
-    )
-    new = _group_functions_by_name(
-        function for function in differing if function.how == ADDED and not function.runs_at_import
-    )
     remaining = {piece.key: piece for piece in differing}
-    for name in sorted(set(gone) & set(new)):
-        for removed, added in _pair_moved_functions(gone[name], new[name]):
+    lone: dict[str, tuple[list[ChangedPiece], list[ChangedPiece]]] = {}
+    for piece in differing:
+        if piece.how in (REMOVED, ADDED) and not piece.runs_at_import:
+            lone.setdefault(piece.name, ([], []))[piece.how == ADDED].append(piece)
+    for name, versions in lone.items():
+        for removed, added in _pair_moved_functions(*versions):
             if not _is_still_named_in_its_old_file(removed):
                 del remaining[removed.key]
-            del remaining[added.key]
-            if removed.old is not None and added.new is not None:
-                # the same code may mean something else among the names of another file
-                how = CODE_MOVED if removed.old.code == added.new.code else CODE_CHANGED
-                paths = removed.paths[0], added.paths[1]
-                remaining[added.key] = ChangedPiece(
-                    file=added.file,
-                    name=name,
-                    how=how,
-                    old=removed.old,
-                    new=added.new,
-                    paths=paths,
-                    was=removed.file,
-                )
+            # the same code may mean something else among the names of another file
+            same = removed.old and added.new and removed.old.code == added.new.code
+            remaining[added.key] = ChangedPiece(
+                file=added.file, name=name, how=CODE_MOVED if same else CODE_CHANGED,
+                old=removed.old, new=added.new, paths=(removed.paths[0], added.paths[1]),
+                was=removed.file,
+            )  # fmt: skip
     return [remaining[key] for key in sorted(remaining)]
 
 
@@ -196,24 +186,12 @@ def _is_still_named_in_its_old_file(function: ChangedPiece) -> bool:
     return "." not in function.name and bool(lines) and not any(b"import" in line for line in lines)
 
 
-def _group_functions_by_name(functions: Iterable[ChangedPiece]) -> dict[str, list[ChangedPiece]]:
-    named: dict[str, list[ChangedPiece]] = {}
-    for function in functions:
-        named.setdefault(function.name, []).append(function)
-    return named
-
-
 def _pair_moved_functions(
-    old: Sequence[ChangedPiece], new: Sequence[ChangedPiece]
+    old: list[ChangedPiece], new: list[ChangedPiece]
 ) -> Iterator[tuple[ChangedPiece, ChangedPiece]]:
     """Pair functions with the same code; if each version has one left, pair these two as well."""
-    old, new = list(old), list(new)
     for removed in list(old):
-        same = [
-            added
-            for added in new
-            if added.new and removed.old and added.new.code == removed.old.code
-        ]
+        same = [f for f in new if f.new and removed.old and f.new.code == removed.old.code]
         if same:
             old.remove(removed)
             new.remove(same[0])
@@ -222,12 +200,14 @@ def _pair_moved_functions(
         yield old[0], new[0]
 
 
-def map_sources_by_file(folders: Sequence[str]) -> dict[str, Path]:
-    """Return "package/file.py" -> path, for all sources in the folders of packages."""
+def map_files_by_name(
+    folders: Sequence[str], list_below: Callable[[Path], Iterable[Path]] = list_sources_below
+) -> dict[str, Path]:
+    """Return "package/file.py" -> path, for all sources, or files, in the folders of packages."""
     return {
         str(path.relative_to(Path(folder).parent)): path
         for folder in folders
-        for path in list_sources_below(Path(folder))
+        for path in list_below(Path(folder))
     }
 
 
@@ -279,16 +259,14 @@ def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
     """Return the pieces of a syntax tree; the tree is modified."""
     pieces: dict[str, Function] = {}
     for name, node in list(list_pieces(tree)):
-        first, last = (1, 1) if isinstance(node, ast.Module) else _get_line_range(node)
+        first = last = 1
+        if not isinstance(node, ast.Module):
+            first, last = get_first_line(node), node.end_lineno or 0
         # definitions of one name, such as a property and its setter, are one piece
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         # first, as each of the texts below removes parts of the tree: inner pieces, types, messages
         defines, acts = tuple(_list_definitions_in_order(node.body, "")), _acts_when_defined(node)
-        full_text, spoken, code = (
-            _dump_without_inner_pieces(node),
-            _dump_code_with_messages(node),
-            _dump_code(node),
-        )
+        full_text, (spoken, code) = _dump_without_inner_pieces(node), _dump_code(node)
         pieces[name] = Function(
             name=name,
             first=earlier.first,
@@ -318,9 +296,8 @@ def list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassD
                 yield from list_pieces_of_block(child.body, name)
             else:
                 # functions that are defined under a condition, or where an import fails
-                yield from list_pieces_of_block(
-                    [inner for _, inner in _list_inner_statements(child)], prefix
-                )
+                for _, inside, *_ in list_blocks_of_statement(child):
+                    yield from list_pieces_of_block(inside, prefix)
 
     yield from list_pieces_of_block(tree.body, "")
     yield MODULE, tree
@@ -329,16 +306,23 @@ def list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassD
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _get_line_range(node: ast.ClassDef | _Function) -> tuple[int, int]:
-    return get_first_line(node), node.end_lineno or 0
+def list_blocks_of_statement(node: ast.stmt) -> Iterator[tuple[str, list[ast.stmt], int, str]]:
+    """Yield label, statements, and line and text of the head of each block of a statement.
 
-
-def _list_inner_statements(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
-    """Yield the statements in the blocks of a statement, each with the kind of its block."""
-    for field in _BLOCKS:
-        for inner in getattr(node, field, []):
-            for statement in [inner] if isinstance(inner, ast.stmt) else inner.body:
-                yield field, statement
+    Only error handlers and cases have a text.
+    """
+    kind = type(node).__name__
+    if inside := getattr(node, "body", None):
+        yield f"{kind}.body", inside, node.lineno, ""
+    for handler in getattr(node, "handlers", ()):
+        head = f"except {ast.dump(handler.type) if handler.type else ''} {handler.name}"
+        yield f"{kind}.except", handler.body, handler.lineno, head
+    for case in getattr(node, "cases", ()):
+        head = f"case {ast.dump(case.pattern)} {ast.dump(case.guard) if case.guard else ''}"
+        yield f"{kind}.case", case.body, case.pattern.lineno, head
+    for field in ("orelse", "finalbody"):
+        if inside := getattr(node, field, None):
+            yield f"{kind}.{field}", inside, 0, ""
 
 
 def _is_overload(node: _Function) -> bool:
@@ -353,9 +337,8 @@ def _list_definitions_in_order(body: Iterable[ast.stmt], label: str) -> Iterator
             if isinstance(child, ast.ClassDef) or not _is_overload(child):
                 yield f"{label} {child.name}"
         else:
-            for field, inner in _list_inner_statements(child):
-                block = f"{label}/{type(child).__name__}.{field}"
-                yield from _list_definitions_in_order([inner], block)
+            for block, inside, *_ in list_blocks_of_statement(child):
+                yield from _list_definitions_in_order(inside, f"{label}/{block}")
 
 
 def _acts_when_defined(node: ast.Module | ast.ClassDef | _Function) -> bool:
@@ -385,7 +368,7 @@ def _get_last_name(node: ast.expr) -> str:
 def _dump_without_inner_pieces(node: ast.Module | ast.ClassDef | _Function) -> str:
     """Dump a definition without the functions and classes in it, which are pieces themselves."""
     own = copy.copy(node)
-    own.body = [child for child in node.body if not isinstance(child, _PIECES)]
+    own.body = node.body[:]
     return ast.dump(_WithoutInnerFunctions().generic_visit(own))
 
 
@@ -398,39 +381,32 @@ def dump_signature(node: ast.ClassDef | _Function) -> str:
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
     typed = _acts_when_defined(node)
-    lines.append(ast.dump(node.args if typed else _strip_annotations(_copy_node(node.args))))
+    arguments = node.args if typed else _copy_node(node.args)
+    for part in () if typed else ast.walk(arguments):
+        if isinstance(part, ast.arg):
+            part.annotation = None
+    lines.append(ast.dump(arguments))
     lines += [ast.dump(node.returns)] if typed and node.returns is not None else []
     return "\n".join(lines)
 
 
-def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """Dump the statements of a piece, without messages, docstrings and annotations."""
-    lines = [] if isinstance(node, ast.Module) else [dump_signature(node)]
-    doing = _WithoutMessages(*_has_effective_annotations_and_is_module(node))
-    imports: list[ast.stmt] = []
-    for child in node.body:
-        stripped = doing.visit(child)
-        if isinstance(stripped, (ast.Import, ast.ImportFrom)):
-            imports += _split_import(stripped)
-            continue
-        lines += _dump_sorted_imports(imports)
-        imports = []
-        if stripped is not None:
-            lines.append(ast.dump(stripped))
-    return "\n".join([*lines, *_dump_sorted_imports(imports)])
+def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> tuple[str, str]:
+    """Dump the statements of a piece with its messages, and without; the tree is modified.
 
-
-def _dump_code_with_messages(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """Dump the statements of a piece with its messages, without docstrings and annotations."""
-    lines = [] if isinstance(node, ast.Module) else [dump_signature(node)]
-    saying = _WithoutDocstringsTypesAndVersion(*_has_effective_annotations_and_is_module(node))
-    stripped = (saying.visit(_copy_node(x)) for x in node.body if not isinstance(x, _PIECES))
-    return "\n".join([*lines, *(ast.dump(statement) for statement in stripped if statement)])
-
-
-def _has_effective_annotations_and_is_module(node: ast.AST) -> tuple[bool, bool]:
-    """Return whether a node's annotations have an effect, and whether the node is a module."""
-    return isinstance(node, ast.ClassDef) and _acts_when_defined(node), isinstance(node, ast.Module)
+    Docstrings, and annotations without an effect, are in neither text.
+    """
+    is_module = isinstance(node, ast.Module)
+    typed = isinstance(node, ast.ClassDef) and _acts_when_defined(node)
+    head = [] if isinstance(node, ast.Module) else [dump_signature(node)]
+    saying = _WithoutDocstringsTypesAndVersion(typed, is_module)
+    spoken = [saying.visit(_copy_node(x)) for x in node.body if not isinstance(x, _PIECES)]
+    doing = _WithoutMessages(typed, is_module)
+    code = list(head)
+    # what is left out ends a group of imports
+    for is_import, group in groupby(map(doing.visit, node.body), lambda x: isinstance(x, _IMPORTS)):
+        statements = [statement for statement in group if statement is not None]
+        code += _dump_sorted_imports(statements) if is_import else map(ast.dump, statements)
+    return "\n".join([*head, *map(ast.dump, filter(None, spoken))]), "\n".join(code)
 
 
 def copy_without_messages(child: ast.stmt) -> ast.AST | None:
@@ -450,36 +426,22 @@ def copy_without_blocks(node: ast.stmt) -> ast.stmt:
     return bare
 
 
-def _dump_sorted_imports(imports: Sequence[ast.stmt]) -> list[str]:
+def _dump_sorted_imports(imports: Iterable[ast.Import | ast.ImportFrom]) -> list[str]:
     """Dump adjacent imports, sorted: their order has no effect unless a name is bound twice."""
-    rows = [ast.dump(statement) for statement in imports]
-    aliases = [alias for statement in imports for alias in getattr(statement, "names", ())]
-    names = [alias.asname or alias.name for alias in aliases]
+    rows, names = [], []
+    for node in imports:
+        for alias in node.names:
+            single = copy.copy(node)
+            single.names = [alias]
+            rows.append(ast.dump(single))
+            names.append(alias.asname or alias.name)
     return rows if "*" in names or len(set(names)) < len(names) else sorted(rows)
-
-
-def _split_import(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
-    for alias in node.names:
-        if isinstance(node, ast.Import):
-            yield ast.Import([alias])
-        else:
-            yield ast.ImportFrom(node.module, [alias], node.level)
 
 
 def _copy_node(node: _Node) -> _Node:
     # C code, unlike a deep copy
     copied: _Node = pickle.loads(pickle.dumps(node))  # noqa: S301 - its own bytes
     return copied
-
-
-def _strip_annotations(arguments: ast.arguments) -> ast.arguments:
-    all_arguments = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    all_arguments += [
-        argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None
-    ]
-    for arg in all_arguments:
-        arg.annotation = None
-    return arguments
 
 
 def only_make_text(nodes: Iterable[ast.AST]) -> bool:

@@ -180,23 +180,15 @@ def _list_statements_of_block(
             )  # fmt: skip
             continue
         yield from _list_statement_parts(child, block, line, raises)
-        for label, inside, at in _list_blocks_of_statement(child):
-            statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
-            yield from _list_head_of_handler_or_case(inside, block, label, _only_raises(statements))
-            yield from _list_statements_of_block(statements, f"{block}/{label}", at)
-
-
-def _list_blocks_of_statement(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
-    """Yield label, content, and line of the head of each block of a statement."""
-    kind = type(node).__name__
-    for field in ("body", "orelse", "finalbody"):
-        inside = getattr(node, field, None)
-        if inside:
-            yield f"{kind}.{field}", inside, node.lineno if field == "body" else 0
-    for handler in getattr(node, "handlers", ()):
-        yield f"{kind}.except", [handler, *handler.body], handler.lineno
-    for case in getattr(node, "cases", ()):
-        yield f"{kind}.case", [case, *case.body], case.pattern.lineno
+        for label, inside, at, head in changed_functions.list_blocks_of_statement(child):
+            where = f"{block}/{label}"
+            if head:
+                # its line runs whenever it is tested
+                yield Statement(
+                    first=at, last=at, where=where, code=head, certain=head,
+                    raises=_only_raises(inside),
+                )  # fmt: skip
+            yield from _list_statements_of_block(inside, where, at)
 
 
 def _only_raises(body: Sequence[ast.stmt]) -> bool:
@@ -206,39 +198,20 @@ def _only_raises(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _list_head_of_handler_or_case(
-    body: Sequence[ast.AST], block: str, label: str, raises: bool
-) -> Iterator[Statement]:
-    """Yield the head of an error handler or a case: its line runs whenever it is tested."""
-    head = body[0]
-    if isinstance(head, ast.ExceptHandler):
-        code = f"except {ast.dump(head.type) if head.type else ''} {head.name}"
-        line = head.lineno
-    elif isinstance(head, ast.match_case):
-        code = f"case {ast.dump(head.pattern)} {ast.dump(head.guard) if head.guard else ''}"
-        line = head.pattern.lineno
-    else:
-        return
-    yield Statement(
-        first=line, last=line, where=f"{block}/{label}", code=code, certain=code, raises=raises
-    )
-
-
 def _list_statement_parts(
     node: ast.stmt, block: str, line: int, raises: bool
 ) -> Iterator[Statement]:
     stripped = changed_functions.copy_without_messages(changed_functions.copy_without_blocks(node))
     if stripped is None:
         return
-    inner = [statement for _, inside, _ in _list_blocks_of_statement(node) for statement in inside
-             if isinstance(statement, ast.stmt)]  # fmt: skip
-    last = (
-        min((statement.lineno for statement in inner), default=(node.end_lineno or node.lineno) + 1)
-        - 1
+    blocks = changed_functions.list_blocks_of_statement(node)
+    after = min(
+        (inside[0].lineno for _, inside, *_ in blocks),
+        default=(node.end_lineno or node.lineno) + 1,
     )
     yield Statement(
         first=node.lineno,
-        last=max(last, node.lineno),
+        last=max(after - 1, node.lineno),
         where=block,
         code=ast.dump(stripped),
         # of the copy, and last: it removes parts of it
@@ -253,19 +226,19 @@ def _make_statement_of_signature(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
 ) -> Statement:
     """Return a statement that stands for a signature: decorators, arguments or bases."""
-    code = changed_functions.dump_signature(node)
-    certain = code
-    if not isinstance(node, ast.ClassDef):
-        certain_part = copy.copy(node)
-        certain_part.args = copy.copy(node.args)
-        certain_part.args.defaults = []
-        certain_part.args.kw_defaults = [None for _ in node.args.kwonlyargs]
-        certain = changed_functions.dump_signature(certain_part)
-    last = node.end_lineno or node.lineno
-    names = frozenset([node.name])
-    # a function's definition counts with all of its lines
+    certain = copy.copy(node)
+    if not isinstance(certain, ast.ClassDef):
+        certain.args = copy.copy(certain.args)
+        certain.args.defaults = []
+        certain.args.kw_defaults = [None for _ in certain.args.kwonlyargs]
     return Statement(
-        first=node.lineno, last=last, where="", code=code, certain=certain, binds=names
+        first=node.lineno,
+        # a function's definition counts with all of its lines
+        last=node.end_lineno or node.lineno,
+        where="",
+        code=changed_functions.dump_signature(node),
+        certain=changed_functions.dump_signature(certain),
+        binds=frozenset([node.name]),
     )
 
 

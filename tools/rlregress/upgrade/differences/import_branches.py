@@ -76,26 +76,24 @@ class ImportBranches(griffe.Extension):
         """
         child_processes.raise_if_time_is_over()
         mark_origins_of_names(node)
-        most = [1]
-        node.body = self._keep_one_branch_of_each_condition(node.body, most)
-        self.branches[agent.filepath] = most[0]
+        self.branches[agent.filepath] = 1
+        node.body = self._keep_one_branch_of_each_condition(node.body, agent.filepath)
 
     def _keep_one_branch_of_each_condition(
-        self, body: Sequence[ast.stmt], most_branches: list[int]
+        self, body: Sequence[ast.stmt], file: Path
     ) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
         for statement in body:
             branches = _list_branches_of_condition(statement)
             if branches is not None:
                 if len(branches) > 1 and any(map(_defines_names, branches)):
-                    most_branches[0] = max(most_branches[0], len(branches))
+                    self.branches[file] = max(self.branches[file], len(branches))
                 branch = branches[min(self._number, len(branches) - 1)]
-                statements += self._keep_one_branch_of_each_condition(branch, most_branches)
+                statements += self._keep_one_branch_of_each_condition(branch, file)
                 continue
             if isinstance(statement, _BLOCKS):
-                statement.body = self._keep_one_branch_of_each_condition(
-                    statement.body, most_branches
-                ) or [ast.Pass()]
+                inner = self._keep_one_branch_of_each_condition(statement.body, file)
+                statement.body = inner or [ast.Pass()]
             statements.append(statement)
         return statements
 
@@ -106,10 +104,17 @@ class ImportBranches(griffe.Extension):
         for target in deleted:
             if isinstance(target, ast.Name):
                 member = mod.members.get(target.id)
-                if member is not None and (_get_line(member) or 0) < target.lineno:
+                line = getattr(
+                    member, "alias_lineno" if isinstance(member, griffe.Alias) else "lineno", None
+                )
+                if member is not None and (line or 0) < target.lineno:
                     del mod.members[member.name]
         # a module may replace itself by another object
-        mappings = set(map(_name_mapping_stored_into, parts))
+        mappings = {
+            ast.unparse(part.value)
+            for part in parts
+            if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)
+        }
         if "__getattr__" in mod.members or "sys.modules" in mappings:
             self.lazy[mod.path] = {
                 word for inner in ast.walk(node) for word in _list_name_like_strings(inner)
@@ -183,10 +188,6 @@ def _walk_outside_functions(node: ast.AST) -> Iterator[ast.AST]:
             yield from _walk_outside_functions(child)
 
 
-def _get_line(member: griffe.Object | griffe.Alias) -> int | None:
-    return member.alias_lineno if isinstance(member, griffe.Alias) else member.lineno
-
-
 def _list_name_like_strings(part: ast.AST) -> Iterator[str]:
     """Yield the strings in a list, a dictionary or a comparison that could be names."""
     if isinstance(part, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Compare)):
@@ -219,10 +220,3 @@ def _adds_computed_names(part: ast.AST) -> bool:
     return called in ("exec", "globals().update", "vars().update", "globals().setdefault") or (
         called == "setattr" and "sys.modules" in ast.unparse(part)
     )
-
-
-def _name_mapping_stored_into(part: ast.AST) -> str:
-    """Return the name of the mapping that a statement stores an item into; empty: none."""
-    if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
-        return ast.unparse(part.value)
-    return ""

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -28,13 +28,17 @@ from rlregress.upgrade.differences import (
 )
 from rlregress.upgrade.differences.public_names import PublicChange
 from rlregress.upgrade.differences.requirements import RequirementChange
-from rlregress.upgrade.versions import affected, closures, declarations, installed, working_tree
+from rlregress.upgrade.versions import (
+    affected,
+    closures,
+    declarations,
+    distribution_metadata,
+    installed,
+    working_tree,
+)
 from rlregress.upgrade.versions.distribution_metadata import Distributions
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.resolved import ResolvedPair
-
-#: endings of the names of files with compiled code.
-COMPILED = frozenset({".so", ".pyd", ".dylib"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,22 +283,14 @@ def _list_compared_packages(
 ) -> list[ComparedPackage]:
     names = {m for adapter in resolved.adapters for m in adapter.framework.modules if m != "torch"}
     names |= {str(name) for name in resolved.imports.get("trees", ())}
-    # a distribution without a list of files may have the name of its package
-    names |= {
-        name.replace("-", "_")
-        for name, modules_of_versions in paths.items()
-        if not all(modules_of_versions)
-    }
-    names |= {
-        module
-        for modules_of_versions in paths.values()
-        for modules in modules_of_versions
-        for module in modules
-    }
-    places: list[dict[str, Path]] = [{}, {}]
-    for modules_of_versions in paths.values():
+    places: tuple[dict[str, Path], dict[str, Path]] = ({}, {})
+    for name, modules_of_versions in paths.items():
         for merged, modules in zip(places, modules_of_versions, strict=True):
             merged.update(modules)
+        # a distribution without a list of files may have the name of its package
+        if not all(modules_of_versions):
+            names.add(name.replace("-", "_"))
+    names |= {*places[0], *places[1]}
     packages = [
         # a folder in front of the path wins over what is installed
         ComparedPackage(
@@ -324,7 +320,12 @@ def _find_script_folders(version: PreparedVersion, adapter: Adapter) -> dict[str
 
 def find_module(version: PreparedVersion, module: str) -> Path | None:
     """Return the folder of a package, or the file of a module; nothing is imported."""
-    for root in _list_folders_with_packages(version):
+    # in the order of the import path
+    roots = [Path(path) for path in version.runtime.paths]
+    if version.runtime.python != sys.executable:
+        environment = Path(version.runtime.python).parent.parent
+        roots += sorted(environment.glob("lib*/python*/site-packages"))
+    for root in roots:
         place = root.joinpath(*module.split("."))
         for path in (place, place.with_name(f"{place.name}.py")):
             if path.is_file() or (path / "__init__.py").is_file():
@@ -340,22 +341,9 @@ def find_module(version: PreparedVersion, module: str) -> Path | None:
     return None
 
 
-def _list_folders_with_packages(version: PreparedVersion) -> list[Path]:
-    """Return the folders with packages, in the order of the import path."""
-    roots = [Path(path) for path in version.runtime.paths]
-    if version.runtime.python != sys.executable:
-        environment = Path(version.runtime.python).parent.parent
-        roots += sorted(environment.glob("lib*/python*/site-packages"))
-    return roots
-
-
 def _locate_top_modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
     """Return dotted name -> path of a distribution's top packages, and of modules in no package."""
-    files = [
-        path
-        for path in map(PurePosixPath, distribution.files or ())
-        if path.suffix in (".py", *COMPILED) and ".." not in path.parts
-    ]
+    files = distribution_metadata.list_module_files(distribution)
     packages = {path.parent for path in files if path.name.partition(".")[0] == "__init__"}
     modules = {}
     for path in files:
@@ -474,43 +462,19 @@ def _list_other_differing_files(
     old: Sequence[str], new: Sequence[str], with_pieces: set[str]
 ) -> list[OtherFile]:
     """Return files that differ, except those in which a piece of code differs."""
-    paths = _map_files_by_name(old), _map_files_by_name(new)
+    versions = [changed_functions.map_files_by_name(x, list_files_below) for x in (old, new)]
     files = []
-    for file in sorted({*paths[0], *paths[1]}):
-        if file in with_pieces:
+    for file in sorted({*versions[0], *versions[1]} - with_pieces):
+        exists = [file in paths for paths in versions]
+        texts = [paths[file].read_bytes() if file in paths else b"" for paths in versions]
+        if all(exists) and texts[0] == texts[1]:
             continue
-        texts = [
-            version_files[file].read_bytes() if file in version_files else b""
-            for version_files in paths
-        ]
-        exists = [file in version_files for version_files in paths]
-        if texts[0] == texts[1] and exists[0] == exists[1]:
-            continue
-        how = "changed" if all(exists) else "added" if exists[1] else "removed"
         files.append(
             OtherFile(
                 file=file,
-                how=how,
-                without_effect=_explain_if_without_effect(file, texts),
+                how="changed" if all(exists) else "added" if exists[1] else "removed",
+                without_effect=training_selection.explain_no_effect(file, texts),
                 content=" ".join(hashlib.sha256(text).hexdigest() for text in texts),
             )
         )
     return files
-
-
-def _map_files_by_name(folders: Sequence[str]) -> dict[str, Path]:
-    files = {}
-    for folder in map(Path, folders):
-        for path in list_files_below(folder):
-            files[str(path.relative_to(folder.parent))] = path
-    return files
-
-
-def _explain_if_without_effect(file: str, texts: Sequence[bytes]) -> str:
-    """Return why a file that differs can have no effect; empty: it may have one.
-
-    For a Python file, the caller has checked that no piece of code differs.
-    """
-    if Path(file).suffix == ".py":
-        return "comments or formatting only, or no statement"
-    return training_selection.explain_no_effect(file, texts)

@@ -70,11 +70,6 @@ class Change:
                 f"key 'why_out' is '{self.why_out}', expected nothing, as scope is 'in'"
             )
 
-    @property
-    def must_be_flagged(self) -> bool:
-        """Return whether an upgrade that includes this change has to be flagged."""
-        return self.scope == "in"
-
     def concerns_training(self, training: str) -> bool:
         """Return whether a training, such as "ppo gsde", is of an algorithm that changed."""
         algorithm = training.partition(" ")[0]
@@ -99,7 +94,7 @@ class ReleasePair:
     @property
     def changes_to_flag(self) -> tuple[Change, ...]:
         """Return the changes that have to be flagged; none: the pair has to pass."""
-        return tuple(change for change in self.changes if change.must_be_flagged)
+        return tuple(change for change in self.changes if change.scope == "in")
 
 
 def locate_history_file(framework: str) -> Path:

@@ -20,22 +20,15 @@ def is_revertible(function: ChangedPiece) -> bool:
     return in_both and (not function.runs_at_import or bool(find_names_with_new_values(function)))
 
 
+@cache
 def find_names_with_new_values(piece: ChangedPiece) -> frozenset[str]:
     """Return the names to which a class or module body assigns another value than before."""
     old, new = piece.paths
     if piece.how != CODE_CHANGED or not piece.runs_at_import or old is None or new is None:
         return frozenset()
-    return _find_names_with_new_values(piece.name, old, new)
-
-
-@cache
-def _find_names_with_new_values(piece_name: str, old: Path, new: Path) -> frozenset[str]:
     try:
-        return frozenset(
-            bindings.find_names_with_other_values(
-                piece_name, [read_source_text(old), read_source_text(new)]
-            )
-        )
+        texts = [read_source_text(old), read_source_text(new)]
+        return frozenset(bindings.find_names_with_other_values(piece.name, texts))
     except (OSError, *UNREADABLE):
         return frozenset()
 

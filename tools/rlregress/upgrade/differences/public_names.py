@@ -11,9 +11,9 @@ import ast
 import builtins
 import enum
 import gc
-import logging
 import re
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,6 @@ from rlregress.source import UNREADABLE, list_sources_below
 from rlregress.trace import child_processes
 from rlregress.upgrade.differences.import_branches import ImportBranches
 
-_LOGGER = logging.getLogger("griffe")
 #: errors of griffe for a name whose definition it does not find.
 _UNRESOLVED = (griffe.GriffeError, KeyError, ValueError, AttributeError)
 #: names of folders and modules that users do not import.
@@ -168,14 +167,19 @@ def _compare_packages(old: Package, new: Package) -> list[PublicChange]:
             ]
     listed = [*_list_unread_names_in_changed_files(old, new)]
     with _pause_garbage_collection_and_logs():
-        for change in (
+        for kind, path, definition, summary in (
             *_list_gone_names(old, new),
             *_list_incompatible_uses(old, new),
             *_list_class_changes_and_deprecations(old, new),
         ):
+            file = _locate_file(definition)
+            # a constructor that is generated has no line
+            line = definition.lineno or getattr(definition.parent, "lineno", None) or 1
             # a file that was not read has unknown names
-            if change.file not in new.unread:
-                listed.append(change)
+            if file not in new.unread:
+                listed.append(
+                    PublicChange(kind=kind, name=path, file=file, line=line, summary=summary)
+                )
     return listed
 
 
@@ -283,13 +287,12 @@ def _collect_public_names_of_modules(
 @contextmanager
 def _pause_garbage_collection_and_logs() -> Iterator[None]:
     """Pause garbage collection, which is slow with millions of live nodes, and logging."""
-    collecting, level = gc.isenabled(), _LOGGER.level
+    collecting = gc.isenabled()
     gc.disable()
-    _LOGGER.setLevel(logging.CRITICAL + 1)
     try:
-        yield
+        with griffe.logger.disable():
+            yield
     finally:
-        _LOGGER.setLevel(level)
         if collecting:
             gc.enable()
 
@@ -514,19 +517,21 @@ def _list_unread_names_in_changed_files(old: Package, new: Package) -> Iterator[
             yield PublicChange(kind="unread", name=name, file=file, line=1, summary=summary)
 
 
-def _list_gone_names(old: Package, new: Package) -> Iterator[PublicChange]:
+#: kind, public path, definition and sentence of a change.
+_Change = tuple[str, str, griffe.Object, str]
+
+
+def _list_gone_names(old: Package, new: Package) -> Iterator[_Change]:
     """Yield names that are gone, and where they are now."""
-    paths_of: dict[str, list[str]] = {}
+    paths_of: dict[str, list[str]] = defaultdict(list)
     for path, definition in old.names.items():
-        paths_of.setdefault(definition.path, []).append(path)
+        paths_of[definition.path].append(path)
     # names that only the new version has
-    homes: dict[tuple[str, griffe.Kind], set[str]] = {}
+    homes: dict[tuple[str, griffe.Kind], set[str]] = defaultdict(set)
     for path in new.names.keys() - old.names.keys():
         definition = new.names[path]
         if not isinstance(definition.parent, griffe.Class):
-            homes.setdefault((definition.name, definition.kind), set()).add(
-                new.paths[definition.path]
-            )
+            homes[definition.name, definition.kind].add(new.paths[definition.path])
     for path, definition in old.names.items():
         owner = path.rpartition(".")[0]
         # the module may import it when it is used
@@ -534,38 +539,31 @@ def _list_gone_names(old: Package, new: Package) -> Iterator[PublicChange]:
         if new.find_definition(path) is not None or unknown & {_AMBIGUOUS, _UNSPELLED}:
             continue
         new_owner = new.find_definition(owner)
-        kind = _get_kind(definition)
         is_shortest = path == old.paths[definition.path]
+        change, sentence = "gone", f"{_get_kind(definition)} {path} is gone"
         if isinstance(old.names.get(owner), griffe.Class):
             if (
-                is_shortest
-                and isinstance(new_owner, griffe.Class)
-                and not _does_class_use_name(new_owner, definition.name)
+                not is_shortest
+                or not isinstance(new_owner, griffe.Class)
+                or _does_class_use_name(new_owner, definition.name)
             ):
-                outside, known_bases = _list_outside_bases(new_owner)
-                # the class still has it from a base, as every class has a constructor
-                if any(definition.name in dir(base) for base in (object, *known_bases)):
-                    continue
-                unless = f"; {', '.join(outside)} may still define it" if outside else ""
-                yield _make_public_change(
-                    "gone", path, definition, f"{kind} {path} is gone{unless}"
-                )
+                continue
+            outside, known_bases = _list_outside_bases(new_owner)
+            # the class still has it from a base, as every class has a constructor
+            if any(definition.name in dir(base) for base in (object, *known_bases)):
+                continue
+            sentence += f"; {', '.join(outside)} may still define it" if outside else ""
         # with its module, everything in it is gone
         elif new_owner is None and owner:
             continue
         elif still := [p for p in paths_of[definition.path] if p in new.names]:
             home = min(still, key=_rank_shortest_path)
-            yield _make_public_change(
-                "moved", path, definition, f"{path} is gone; it is still {home}"
-            )
-        elif is_shortest:
-            moved_to = homes.get((definition.name, definition.kind), set())
-            if len(moved_to) == 1:
-                yield _make_public_change(
-                    "moved", path, definition, f"{path} has moved to {min(moved_to)}"
-                )
-            else:
-                yield _make_public_change("gone", path, definition, f"{kind} {path} is gone")
+            change, sentence = "moved", f"{path} is gone; it is still {home}"
+        elif not is_shortest:
+            continue
+        elif len(moved_to := homes[definition.name, definition.kind]) == 1:
+            change, sentence = "moved", f"{path} has moved to {min(moved_to)}"
+        yield change, path, definition, sentence
 
 
 def _does_class_use_name(owner: griffe.Class, name: str) -> bool:
@@ -589,7 +587,7 @@ _SENTENCES = {
 }
 
 
-def _list_incompatible_uses(old: Package, new: Package) -> Iterator[PublicChange]:
+def _list_incompatible_uses(old: Package, new: Package) -> Iterator[_Change]:
     """Yield incompatible uses and parameters of names that both versions have.
 
     griffe cannot compare a definition with an imported or inherited one: both are resolved first.
@@ -606,22 +604,19 @@ def _list_incompatible_uses(old: Package, new: Package) -> Iterator[PublicChange
         if {type(before), type(after)} <= _CONTAINERS:
             continue
         compared.add((before.path, after.path))
-        modules = griffe.Module("names"), griffe.Module("names")
-        for module, definition in zip(modules, (before, after), strict=True):
-            module.members["name"] = definition
-        # griffe takes a name for private that __all__ of its module does not list
-        before.public = True
-        yield from _list_lost_uses(path, before, after)
-        yield from _list_parameter_breakages(path, griffe.find_breaking_changes(*modules))
+        for kind, sentence in _list_lost_uses(path, before, after):
+            yield kind, path, after, sentence
+        for sentence in _list_parameter_breakages(path, before, after):
+            yield "signature", path, after, sentence
 
 
-def _list_lost_uses(path: str, old: griffe.Object, new: griffe.Object) -> Iterator[PublicChange]:
+def _list_lost_uses(path: str, old: griffe.Object, new: griffe.Object) -> Iterator[tuple[str, str]]:
     """Yield the ways in which a definition can no longer be used, apart from its parameters."""
     if isinstance(old, griffe.Attribute) and isinstance(new, griffe.Attribute):
         if _can_be_set(old) and not _can_be_set(new):
-            yield _make_public_change("kind", path, new, f"{path} can no longer be set")
+            yield "kind", f"{path} can no longer be set"
         if "deletable" in old.labels - new.labels:
-            yield _make_public_change("kind", path, new, f"{path} can no longer be deleted")
+            yield "kind", f"{path} can no longer be deleted"
         yield from _list_changed_values(path, old, new)
         return
     in_class = isinstance(new.parent, griffe.Class)
@@ -629,14 +624,12 @@ def _list_lost_uses(path: str, old: griffe.Object, new: griffe.Object) -> Iterat
     if assigned is not None and not in_class and _read_literal(assigned.value) is _COMPUTED:
         # whatever a module assigns may be called, too
         if assigned is new and new.value is not None:
-            sentence = f"{path} was not read: it is {new.value} now"
-            yield _make_public_change("unread", path, new, sentence)
+            yield "unread", f"{path} was not read: it is {new.value} now"
     elif _get_kind(old) != _get_kind(new):
-        sentence = f"{path} is now of kind {_get_kind(new)} (was {_get_kind(old)})"
-        yield _make_public_change("kind", path, new, sentence)
+        yield "kind", f"{path} is now of kind {_get_kind(new)} (was {_get_kind(old)})"
     on_class = {"classmethod", "staticmethod"}
     if on_class & old.labels and not on_class & new.labels and not old.is_special:
-        yield _make_public_change("kind", path, new, f"{path} can no longer be called on its class")
+        yield "kind", f"{path} can no longer be called on its class"
 
 
 def _can_be_set(attribute: griffe.Attribute) -> bool:
@@ -645,7 +638,7 @@ def _can_be_set(attribute: griffe.Attribute) -> bool:
 
 def _list_changed_values(
     path: str, before: griffe.Attribute, after: griffe.Attribute
-) -> Iterator[PublicChange]:
+) -> Iterator[tuple[str, str]]:
     """Yield the change of the value of a constant or of a class attribute."""
     is_shared = after.labels & {"module-attribute", "class-attribute"}
     values = before.value, after.value
@@ -654,16 +647,14 @@ def _list_changed_values(
     old, new = map(_read_literal, values)
     # a change of another computed value counts if code that uses it is executed
     if new is _COMPUTED and (old is not _COMPUTED or _makes_callable(after.value)):
-        yield _make_public_change(
-            "unread", path, after, f"{path} was not read: it is {after.value} now"
-        )
+        yield "unread", f"{path} was not read: it is {after.value} now"
     elif new is not _COMPUTED and old is not _COMPUTED:
         if isinstance(old, dict) and isinstance(new, dict):
             old, new = (
                 {key: own[key] for key in own if key not in other or own[key] != other[key]}
                 for own, other in ((old, new), (new, old))
             )
-        yield _make_public_change("value", path, after, f"{path} is {new} (was {old})")
+        yield "value", f"{path} is {new} (was {old})"
 
 
 def _makes_callable(value: str | griffe.Expr | None) -> bool:
@@ -673,15 +664,17 @@ def _makes_callable(value: str | griffe.Expr | None) -> bool:
     return isinstance(value, griffe.ExprLambda)
 
 
-def _list_parameter_breakages(
-    path: str, breakages: Iterable[griffe.Breakage]
-) -> Iterator[PublicChange]:
+def _list_parameter_breakages(path: str, old: griffe.Object, new: griffe.Object) -> Iterator[str]:
     """Yield the differences in the parameters of one definition that a caller can notice."""
+    modules = griffe.Module("names"), griffe.Module("names")
+    for module, definition in zip(modules, (old, new), strict=True):
+        module.members["name"] = definition
+    # griffe takes a name for private that __all__ of its module does not list
+    old.public = True
+    where = ".".join(path.split(".")[-2 if isinstance(new.parent, griffe.Class) else -1 :])
     is_moved = False
-    for breakage in breakages:
-        kind, at = breakage.kind.name, breakage.obj
-        before, after = breakage.old_value, breakage.new_value
-        in_class = isinstance(at.parent, griffe.Class)
+    for breakage in griffe.find_breaking_changes(*modules):
+        kind, before, after = breakage.kind.name, breakage.old_value, breakage.new_value
         if kind in _SENTENCES:
             name = (before or after).name
             same = kind == "PARAMETER_CHANGED_DEFAULT" and _are_same_values(
@@ -691,12 +684,10 @@ def _list_parameter_breakages(
             same |= kind == "PARAMETER_MOVED" and is_moved
             is_moved |= kind == "PARAMETER_MOVED"
             if not same and name not in ("self", "cls"):
-                where = ".".join(path.split(".")[-2 if in_class else -1 :])
-                sentence = _SENTENCES[kind].format(name=name, where=where, old=before, new=after)
-                yield _make_public_change("signature", path, at, sentence)
+                yield _SENTENCES[kind].format(name=name, where=where, old=before, new=after)
 
 
-def _list_class_changes_and_deprecations(old: Package, new: Package) -> Iterator[PublicChange]:
+def _list_class_changes_and_deprecations(old: Package, new: Package) -> Iterator[_Change]:
     """Yield lost bases and decorators, new abstract methods and new deprecations."""
     for path, after in new.names.items():
         before = old.names.get(path)
@@ -705,9 +696,7 @@ def _list_class_changes_and_deprecations(old: Package, new: Package) -> Iterator
         was_abstract = before is not None and "abstractmethod" in before.labels
         is_method = isinstance(old.names.get(path.rpartition(".")[0]), griffe.Class)
         if is_method and "abstractmethod" in after.labels and not was_abstract:
-            yield _make_public_change(
-                "kind", path, after, f"{path} has to be defined by a subclass now"
-            )
+            yield "kind", path, after, f"{path} has to be defined by a subclass now"
         if before is None:
             continue
         if isinstance(before, griffe.Class) and isinstance(after, griffe.Class):
@@ -718,12 +707,11 @@ def _list_class_changes_and_deprecations(old: Package, new: Package) -> Iterator
             }
             for base in _list_base_names(before):
                 if _identify_base(base, before) not in still and not base.endswith(_EMPTY):
-                    sentence = f"{path} is no longer a subclass of {base}"
-                    yield _make_public_change("base class", path, after, sentence)
+                    yield "base class", path, after, f"{path} is no longer a subclass of {base}"
             for sentence in _describe_lost_decorators_and_options(before, after):
-                yield _make_public_change("kind", path, after, f"{path} {sentence}")
+                yield "kind", path, after, f"{path} {sentence}"
         for text in sorted(_list_deprecations(after) - _list_deprecations(before)):
-            yield _make_public_change("deprecated", path, after, f"{path} warns now: {text}")
+            yield "deprecated", path, after, f"{path} warns now: {text}"
 
 
 def _describe_lost_decorators_and_options(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
@@ -777,14 +765,16 @@ def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
     names = {
         base for ancestor in _list_class_and_bases(owner) for base in _list_base_names(ancestor)
     }
-    types = {base: getattr(builtins, base, None) or getattr(enum, base.removeprefix("enum."), None)
-             for base in names}  # fmt: skip
     outside = sorted(
         base for base in names
         if base.partition(".")[0] != owner.package.name and not base.endswith(_EMPTY)
     )  # fmt: skip
-    unknown = [base for base in outside if types[base] is None]
-    return unknown, [kind for base in outside if isinstance(kind := types[base], type)]
+    known = {}
+    for base in outside:
+        kind = getattr(builtins, base, None) or getattr(enum, base.removeprefix("enum."), None)
+        if isinstance(kind, type):
+            known[base] = kind
+    return [base for base in outside if base not in known], list(known.values())
 
 
 #: stands for the value of an expression that is not a literal.
@@ -829,17 +819,3 @@ def _list_deprecations(owner: griffe.Object) -> set[str]:
         and _GOES.search(ast.unparse(node))
         and (messages := [*node.args, *(k.value for k in node.keywords if k.arg == "message")])
     }
-
-
-def _make_public_change(
-    kind: str, path: str, definition: griffe.Object, summary: str
-) -> PublicChange:
-    # a constructor that is generated has no line
-    line = (
-        definition.lineno
-        or (definition.parent.lineno if definition.parent is not None else None)
-        or 1
-    )
-    return PublicChange(
-        kind=kind, name=path, file=_locate_file(definition), line=line, summary=summary
-    )

@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 
 from rlregress.model.differences import GONE
 from rlregress.upgrade.versions.declarations import ENTRY_POINTS, EXTRAS, PYTHON, REQUIRES, Declared
+from rlregress.upgrade.versions.distribution_metadata import applies_here
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,7 @@ def _list_requirements(declared_: Declared, extra: str) -> dict[str, Requirement
     """Return name -> requirement that applies here: without extras, or added by one extra."""
     required: dict[str, Requirement] = {}
     for row in declared_.requires:
-        if not _applies_here(row, extra) or (extra and _applies_here(row, "")):
+        if not applies_here(row, extra) or (extra and applies_here(row, "")):
             continue
         merged = Requirement(str(row))
         merged.name, merged.marker = str(canonicalize_name(row.name)), None
@@ -106,10 +107,6 @@ def _list_requirements(declared_: Declared, extra: str) -> dict[str, Requirement
                 merged.specifier = SpecifierSet()
         required[merged.name] = merged
     return required
-
-
-def _applies_here(requirement: Requirement, extra: str) -> bool:
-    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
 
 
 def _describe_change(kind: str, name: str, old: str, new: str) -> str:

@@ -16,11 +16,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
-
+from rlregress.datafiles import is_version
 from rlregress.model.code import WORDING, ChangedPiece, Function
 from rlregress.model.recorded_traces import Trace
 from rlregress.source import UNREADABLE, name_module_of_file
@@ -95,7 +95,10 @@ class ExecutableDifferences:
         looked_at = {
             file
             for file, name in self.texts
-            if any((file, outer) in examined for outer in ("", *_list_name_prefixes(name)))
+            # "a.b" is in "a", and in the whole file
+            if not examined.isdisjoint(
+                (file, outer) for outer in ("", *accumulate(name.split("."), "{}.{}".format))
+            )
         }
         noticed = {
             file
@@ -106,12 +109,6 @@ class ExecutableDifferences:
         if header["describing"] or header["versions_read"]:
             noticed |= self.described.intersection(header["imported"])
         return looked_at | noticed
-
-
-def _list_name_prefixes(name: str) -> list[str]:
-    """Return the dotted prefixes of a name, outermost first, and the name: a, a.b, a.b.c."""
-    parts = name.split(".")
-    return [".".join(parts[: number + 1]) for number in range(len(parts))]
 
 
 def group_differences_by_effect(
@@ -208,23 +205,18 @@ def _has_different_messages(piece: ChangedPiece) -> bool:
 
 
 def explain_no_effect(file: str, texts: Sequence[bytes]) -> str:
-    """Explain why a file that is not Python can have no effect; empty: it may have one.
+    """Explain why a file in which no piece of code differs can have no effect; empty: it may.
 
     Args:
         texts: the file's content in each version; empty: the version lacks the file.
     """
-    if Path(file).suffix in _FOR_TYPES:
+    path = Path(file)
+    if path.suffix == ".py":
+        return "comments or formatting only, or no statement"
+    if path.suffix in _FOR_TYPES:
         return "read by type checkers only"
-    if Path(file).name in _VERSION_FILES and all(
-        _is_version_number(text) for text in texts if text
+    if path.name in _VERSION_FILES and all(
+        is_version(text.decode("utf-8", "replace").strip()) for text in texts if text
     ):
         return _VERSION_STRING
     return ""
-
-
-def _is_version_number(text: bytes) -> bool:
-    try:
-        Version(text.decode("utf-8", "replace").strip())
-    except InvalidVersion:
-        return False
-    return True

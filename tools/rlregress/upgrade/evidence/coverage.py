@@ -39,7 +39,7 @@ class NameUsers:
     """
 
     def __init__(self, folders: Sequence[str]) -> None:
-        self._paths = changed_functions.map_sources_by_file(folders)
+        self._paths = changed_functions.map_files_by_name(folders)
         self._texts: dict[str, bytes] = {}
         #: file -> name -> functions of the file that use it.
         self._used: dict[str, Mapping[str, set[str]]] = {}

@@ -25,7 +25,7 @@ from rlregress.model.upgrade_result import (
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
 from rlregress.source import name_module_of_file
 from rlregress.upgrade.differences import changed_functions, outside_training
-from rlregress.upgrade.differences.inventory import COMPILED, Inventory
+from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.differences.public_names import PublicChange
 from rlregress.upgrade.differences.requirements import RequirementChange
 from rlregress.upgrade.versions import distribution_metadata
@@ -523,7 +523,7 @@ def find_pieces_never_named(pieces: Iterable[ChangedPiece], folders: Sequence[st
     for piece in pieces:
         if piece.how == REMOVED and (simple := _get_private_name(piece)):
             wanted.setdefault(simple, []).append(_format_function_name(piece))
-    for path in changed_functions.map_sources_by_file(folders).values():
+    for path in changed_functions.map_files_by_name(folders).values():
         text = path.read_text(encoding="utf-8", errors="replace")
         for simple in [simple for simple in wanted if simple in text]:
             del wanted[simple]
@@ -559,7 +559,7 @@ def make_other_file_entries(
         reason = file_.without_effect
         if reason:
             state, by = model.NO_EFFECT, ()
-        elif state == model.NEVER and Path(file_.file).suffix in COMPILED:
+        elif state == model.NEVER and Path(file_.file).suffix in distribution_metadata.COMPILED:
             state, reason = model.CANNOT, "compiled code that nothing here loads"
         elif file_.how == "added" and state == model.NEVER:
             state, reason = model.NO_EFFECT, "new: only code that has changed can read it"

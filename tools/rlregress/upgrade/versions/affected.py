@@ -31,8 +31,8 @@ def list_unrelated_distributions(
     """
     framework_names = {
         name
-        for known_name in frameworks.list_framework_names()
-        for name in _list_distributions_of_adapter(frameworks.get_adapter(known_name))
+        for adapter in map(frameworks.get_adapter, frameworks.list_framework_names())
+        for name in list_distributions_of_adapter(adapter)
     } | _BELOW
     installed_names: set[str] = set()
     related: set[str] = set()
@@ -83,7 +83,8 @@ def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> 
     return differing if differing or (old.lock and new.lock) else names
 
 
-def _list_distributions_of_adapter(adapter: Adapter) -> set[str]:
+def list_distributions_of_adapter(adapter: Adapter) -> set[str]:
+    """Return the canonical names of the packages that a framework is published as, or may be."""
     named = {*adapter.framework.packages, *adapter.framework.modules} - {"torch"}
     return {str(canonicalize_name(name)) for name in named}
 
@@ -125,7 +126,7 @@ def list_affected_adapters(
     concerned = [
         adapter
         for adapter in all_adapters
-        if _list_distributions_of_adapter(adapter) & pinned
+        if list_distributions_of_adapter(adapter) & pinned
         or any(_has_package_of(adapter, version) for version in (old, new))
     ]
     if framework_names:
@@ -146,7 +147,7 @@ def list_affected_adapters(
         owners = [
             adapter
             for adapter in all_adapters
-            if _list_distributions_of_adapter(adapter) & (old.packages | new.packages)
+            if list_distributions_of_adapter(adapter) & (old.packages | new.packages)
         ]
         return owners or frameworks.list_installed_adapters()
     if concerned or (old.lock and new.lock):
@@ -156,7 +157,7 @@ def list_affected_adapters(
 
 def explain_tree_without_framework(tree: str) -> str:
     """Explain that a folder holds no framework, and what was expected."""
-    adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
+    adapters = map(frameworks.get_adapter, frameworks.list_framework_names())
     modules = ", ".join(x.framework.modules[0] for x in adapters if x.framework.modules)
     return (
         f"{tree} holds no framework; expected a working tree with one of the packages {modules}, "

@@ -7,14 +7,12 @@ that the next one could take for a finished environment, and no lock.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile, mkdtemp
-from typing import Any
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
@@ -24,6 +22,7 @@ from rlregress.suite import CACHE_VARIABLE as CACHE_VARIABLE
 from rlregress.suite import describe_unwritable_cache
 from rlregress.suite import locate_cache as locate_cache
 
+#: the file that marks a folder which was made to the end.
 READY = ".ready.json"
 
 Log = Callable[[str], None]
@@ -89,25 +88,21 @@ def make_temporary_folder(kind: str) -> Iterator[Path]:
             Path(f"{folder}.lock").unlink(missing_ok=True)
 
 
-def read_ready_record(folder: Path) -> dict[str, Any] | None:
-    """Return the record of a finished folder, or None if it is missing or not finished."""
-    try:
-        record: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return record
+def is_ready(folder: Path) -> bool:
+    """Return whether a folder was made to the end."""
+    return (folder / READY).is_file()
 
 
 def reuse_or_make_folder(
-    folder: Path, make: Callable[[Path], dict[str, Any]], log: Log = ignore_message
+    folder: Path, make: Callable[[Path], object], log: Log = ignore_message
 ) -> bool:
     """Make a folder unless it is ready; return whether it was.
 
     Args:
-        make: fills an empty folder, and returns the record to store with it.
+        make: fills an empty folder.
     """
     with lock_folder(folder, log):
-        if read_ready_record(folder) is not None:
+        if is_ready(folder):
             return True
         prefix = f"making-{folder.name}-"
         # what a killed command has left
@@ -115,9 +110,9 @@ def reuse_or_make_folder(
             shutil.rmtree(stale, ignore_errors=True)
         target = Path(mkdtemp(prefix=prefix, dir=folder.parent))
         try:
-            record = make(target)
+            make(target)
             target.chmod(0o755)
-            (target / READY).write_text(json.dumps(record), encoding="utf-8")
+            (target / READY).touch()
             os.replace(target, folder)
         except OSError as error:
             raise UserError(f"{folder} cannot be made: {error}") from None

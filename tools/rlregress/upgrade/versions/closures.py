@@ -7,10 +7,9 @@ version needs. A fresh environment has only its own packages, and what they requ
 from __future__ import annotations
 
 import importlib.metadata
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -146,23 +145,15 @@ def _list_modules_only_in_hidden(hidden: Iterable[str], distributions: Distribut
     """Return the topmost dotted names that only the hidden distributions contain."""
     names = set(hidden)
     own = {module for name in names for module in _list_module_names(distributions[name])}
-    # a quick search first: parsing all lists of files takes a second, and few name these folders
-    top = "|".join(re.escape(module) for module in own if "." not in module)
-    below = re.compile(rf"^\"?(?:{top})[/.]", re.MULTILINE)
-    for distribution in (d for name, d in distributions.items() if name not in names):
-        record = distribution.read_text("RECORD")
-        if not record or below.search(record):
-            own -= _list_module_names(distribution)
+    for name in distributions.keys() - names:
+        own -= _list_module_names(distributions[name])
     return {module for module in own if module.rpartition(".")[0] not in own}
 
 
 def _list_module_names(distribution: importlib.metadata.Distribution) -> set[str]:
     """Return the modules of a distribution and the packages above them."""
     dotted: set[str] = set()
-    for file in distribution.files or ():
-        path = PurePosixPath(file)
-        if path.suffix not in (".py", ".so", ".pyd") or ".." in path.parts:
-            continue
+    for path in distribution_metadata.list_module_files(distribution):
         stem = path.name.partition(".")[0]
         parts = [*path.parts[:-1], *([] if stem == "__init__" else [stem])]
         if all(part.isidentifier() for part in parts):

@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
+from rlregress.datafiles import is_version
 from rlregress.inside.run_record import write_text_atomically
 from rlregress.upgrade.versions import cached_folders, installed, interpreters, version_resolution
 from rlregress.upgrade.versions.version_resolution import ResolvedPins, ResolverInput
@@ -81,8 +82,8 @@ def resolve_to_common_versions(
     separate = _list_packages_not_unified(*by_version.values())
     preferred: dict[str, str] = {}
     while older := {
-        name: version
-        for name, version in _choose_older_versions(*resolved.values()).items()
+        name: min(versions, key=Version)
+        for name, versions in _map_differing_versions(*resolved.values()).items()
         if name not in {*separate, *preferred}
     }:
         preferred |= older
@@ -103,19 +104,14 @@ def _list_packages_not_unified(old: ResolverInput, new: ResolverInput) -> set[st
     return {*torch, *users, *(n for n, v in old.pinned_versions.items() if rows.get(n, v) != v)}
 
 
-def _choose_older_versions(old: ResolvedPins, new: ResolvedPins) -> dict[str, str]:
-    """Return the older version of each package that old and new have in different versions."""
+def _map_differing_versions(old: ResolvedPins, new: ResolvedPins) -> dict[str, tuple[str, str]]:
+    """Return the versions of each package that old and new have in different valid versions."""
     versions, new_versions = (
         version_resolution.map_versions_by_name(version.rows.values()) for version in (old, new)
     )
-    older = {}
-    for name in versions.keys() & new_versions.keys():
-        if versions[name] != new_versions[name]:
-            try:
-                older[name] = min(versions[name], new_versions[name], key=Version)
-            except InvalidVersion:
-                continue
-    return older
+    shared = sorted(versions.keys() & new_versions.keys())
+    pairs = {name: (versions[name], new_versions[name]) for name in shared}
+    return {n: v for n, v in pairs.items() if v[0] != v[1] and all(map(is_version, v))}
 
 
 def _add_packages_of_other_version(
@@ -130,12 +126,12 @@ def _add_packages_of_other_version(
         shared = {name: row for name, row in shared.items() if name not in users}
         old = replace(old, rows={**shared, **old.rows})
         new = replace(new, rows={**shared, **new.rows})
-    differing = sorted(_choose_older_versions(old, new).keys() - users)
+    differing = [
+        f"{name} ({old_version} and {new_version})"
+        for name, (old_version, new_version) in _map_differing_versions(old, new).items()
+        if name not in users
+    ]
     if differing:
-        versions = [
-            version_resolution.map_versions_by_name(version.rows.values()) for version in (old, new)
-        ]
-        words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in differing)
-        note = f"old and new differ in {words}: no one version fits both"
+        note = f"old and new differ in {', '.join(differing)}: no one version fits both"
         old, new = (replace(version, notes=(*version.notes, note)) for version in (old, new))
     return dict(zip(resolved, (old, new), strict=True))

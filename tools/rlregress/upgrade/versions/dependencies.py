@@ -15,6 +15,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.extra_packages import IN_BOTH_VERSIONS
 from rlregress.upgrade.versions import distribution_metadata, installed
 
+#: what probes and recordings need on every version.
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
 _EXTRAS = (*IN_BOTH_VERSIONS, "plots")
 #: packages of this suite that resolve, compare or report: neither version needs them.
@@ -32,12 +33,9 @@ def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> 
         first, *further = (str(canonicalize_name(name)) for name in adapter.framework.packages)
         # packages that belong to a pinned framework may change their versions with it
         names |= {first} if first in pinned else {first, *further}
-    distributions = distribution_metadata.map_distributions_by_name(
-        importlib.metadata.distributions()
-    )
     names |= {
         name
-        for name, distribution in distributions.items()
+        for name, distribution in installed.map_installed_distributions().items()
         if distribution.read_text("direct_url.json")
     }
     return frozenset(
@@ -65,12 +63,11 @@ def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) ->
     return sorted(rows)
 
 
-def list_suite_requirements(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
+def list_suite_requirements(pinned: frozenset[str]) -> list[str]:
     """Return the requirements of this library, without pinned packages and frameworks."""
-    all_adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
     excluded = {
         canonicalize_name(p)
-        for a in all_adapters
+        for a in map(frameworks.get_adapter, frameworks.list_framework_names())
         for p in (*a.framework.packages, *a.framework.modules)
     } | pinned
     # uv only installs the versions: it need not be in them
@@ -82,20 +79,11 @@ def list_suite_requirements(adapters: Sequence[Adapter], pinned: frozenset[str])
     )
 
 
-def list_packages_needed_on_other_python(pinned: frozenset[str]) -> list[str]:
-    """Return the packages that probes and traces need on another Python, without pinned ones.
-
-    Other requirements of this library may not be published for that Python.
-    """
-    names = set(map(distribution_metadata.get_package_name, ESSENTIAL))
-    return sorted(names - pinned)
-
-
-def list_measuring_packages(adapters: Sequence[Adapter]) -> list[str]:
+def list_measuring_packages() -> list[str]:
     """Return the packages that this library traces, probes and tests with; no framework."""
     return [
         row
-        for row in list_suite_requirements(adapters, frozenset())
+        for row in list_suite_requirements(frozenset())
         if Requirement(row).name not in _ON_NO_SIDE
     ]
 

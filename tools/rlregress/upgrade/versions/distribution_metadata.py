@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from email.message import Message
 from email.parser import HeaderParser
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from weakref import WeakKeyDictionary
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -17,6 +17,14 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 Distributions = Mapping[str, importlib.metadata.Distribution]
+#: endings of the names of files with compiled code.
+COMPILED = frozenset({".so", ".pyd", ".dylib"})
+
+
+def list_module_files(distribution: importlib.metadata.Distribution) -> list[PurePosixPath]:
+    """Return the files of a distribution that can be imported."""
+    paths = map(PurePosixPath, distribution.files or ())
+    return [p for p in paths if p.suffix in (".py", *COMPILED) and ".." not in p.parts]
 
 
 def map_distributions_in_folder(folder: Path) -> dict[str, importlib.metadata.Distribution]:
@@ -59,13 +67,8 @@ def _read_headers(distribution: importlib.metadata.Distribution) -> Message:
     if distribution not in _read:
         files = ("METADATA", "PKG-INFO", "")
         text = next((text for file in files if (text := distribution.read_text(file))), "")
-        _read[distribution] = _parse_headers(text.partition("\n\n")[0])
+        _read[distribution] = HeaderParser().parsestr(text.partition("\n\n")[0])
     return _read[distribution]
-
-
-@functools.cache
-def _parse_headers(text: str) -> Message:
-    return HeaderParser().parsestr(text)
 
 
 def get_package_name(requirement: str | Requirement) -> str:
@@ -97,12 +100,15 @@ def list_requirements(
 def _select_applicable_requirements(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
     # keep readable requirements whose markers hold, without the markers
     requirements = [r for r in map(parse_requirement, rows) if r is not None]
-    applicable = [
-        r for r in requirements if r.marker is None or r.marker.evaluate({"extra": extra})
-    ]
+    applicable = [r for r in requirements if applies_here(r, extra)]
     for requirement in applicable:
         requirement.marker = None
     return tuple(applicable)
+
+
+def applies_here(requirement: Requirement, extra: str) -> bool:
+    """Return whether a requirement holds for this interpreter, with an extra; "": without."""
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
 
 
 def does_range_admit(specifier: SpecifierSet, version: str) -> bool:

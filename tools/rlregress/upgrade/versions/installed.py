@@ -70,12 +70,15 @@ def is_version_installed(pin: str) -> bool:
     )
 
 
-def list_installed_pins() -> list[str]:
-    """Return pins of all that is installed now."""
-    distributions = distribution_metadata.map_distributions_by_name(
-        importlib.metadata.distributions()
-    )
-    return [
-        f"{name}=={strip_local_version(distribution_metadata.get_version(distributions[name]))}"
-        for name in sorted(distributions.keys() - {"pip", "setuptools", "wheel", "rlregress"})
-    ]
+def map_installed_distributions() -> dict[str, importlib.metadata.Distribution]:
+    """Return canonical name -> the distribution that this process finds."""
+    return distribution_metadata.map_distributions_by_name(importlib.metadata.distributions())
+
+
+def map_installed_versions() -> dict[str, str]:
+    """Return name -> version of all that is installed now and may be in a version."""
+    versions = distribution_metadata.map_versions_by_name(map_installed_distributions())
+    return {
+        name: strip_local_version(versions[name])
+        for name in sorted(versions.keys() - {"pip", "setuptools", "wheel", "rlregress"})
+    }

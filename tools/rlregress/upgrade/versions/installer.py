@@ -181,6 +181,23 @@ def _is_unreachable_message(sentence: str) -> bool:
     return any(sign in sentence for sign in _UNREACHABLE)
 
 
+#: pattern in uv's message, which names a package -> explanation.
+_EXPLANATIONS = {
+    r"[Bb]ecause there is no version of (\S+==\S+)": "there is no {package}; {nearest}",
+    r"[Bb]ecause (\S+) was not found in the p(?:ackage registry|rovided package locations)": (
+        "'{requested}' could not be installed: the package index has no package '{package}'; "
+        "check the name, {advice}"
+    ),
+    r"no wheels with a matching Python[^\n]*you require (\S+==[^\s,]+)": (
+        "{package} has no build for this Python; {nearest}"
+    ),
+    r"Failed to (?:download and )?build `(\S+)`": (
+        "{package} is published for this Python as source only, which cannot be built here; "
+        "{nearest}"
+    ),
+}
+
+
 def build_uv_error(sentence: str, requested: str) -> UserError:
     """Return the error to raise for a failure of uv, with one sentence of explanation."""
     advice = "what was made before is kept"
@@ -191,35 +208,20 @@ def build_uv_error(sentence: str, requested: str) -> UserError:
             f"of it is in the cache {cached_folders.locate_cache()}; try again with a network, "
             f"{advice}"
         )
-    broken = re.search(r"Because (\S+==\S+) has invalid metadata", sentence)
+    broken = r"Because (\S+==\S+) has invalid metadata"
     if "Failed to parse metadata" in sentence:
-        broken = re.search(r"`(\S+==\S+)`", sentence)
-    if broken is not None:
-        return Unreadable(broken.group(1))
-    none = re.search(r"[Bb]ecause there is no version of (\S+==\S+)", sentence)
-    if none is not None:
-        return UserError(f"there is no {none.group(1)}; {_name_nearest_releases(none.group(1))}")
-    nobody = re.search(
-        r"[Bb]ecause (\S+) was not found in the p(?:ackage registry|rovided package locations)",
-        sentence,
-    )
-    if nobody is not None:
-        return UserError(
-            f"'{requested}' could not be installed: the package index has no package "
-            f"'{nobody.group(1)}'; check the name, {advice}"
-        )
-    built = re.search(r"no wheels with a matching Python[^\n]*you require (\S+==[^\s,]+)", sentence)
-    if built is not None:
-        return UserError(
-            f"{built.group(1)} has no build for this Python; "
-            f"{_name_nearest_releases(built.group(1))}"
-        )
-    unbuilt = re.search(r"Failed to (?:download and )?build `(\S+)`", sentence)
-    if unbuilt is not None:
-        return UserError(
-            f"{unbuilt.group(1)} is published for this Python as source only, which cannot be "
-            f"built here; {_name_nearest_releases(unbuilt.group(1))}"
-        )
+        broken = r"`(\S+==\S+)`"
+    if found := re.search(broken, sentence):
+        return Unreadable(found.group(1))
+    for pattern, explanation in _EXPLANATIONS.items():
+        if found := re.search(pattern, sentence):
+            package = found.group(1)
+            nearest = _name_nearest_releases(package) if "{nearest}" in explanation else ""
+            return UserError(
+                explanation.format(
+                    package=package, nearest=nearest, requested=requested, advice=advice
+                )
+            )
     causes = [line.strip() for line in sentence.splitlines() if line.strip()]
     because = " ".join(causes).partition("cause: ")[2].partition(" hint: ")[0]
     if "No solution found" in sentence:

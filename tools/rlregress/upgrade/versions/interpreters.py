@@ -14,7 +14,7 @@ from pathlib import Path
 from rlregress.errors import UserError
 from rlregress.trace.child_processes import extract_last_message
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade.versions import distribution_metadata, installer
+from rlregress.upgrade.versions import distribution_metadata, installed, installer
 from rlregress.upgrade.versions.distribution_metadata import Distributions
 
 #: the oldest Python that can run the suite's code on a version.
@@ -101,7 +101,7 @@ def read_marker_values(python: str) -> Mapping[str, str]:
 def map_interpreter_distributions(python: str) -> Distributions:
     """Return canonical name -> the distribution that an interpreter finds."""
     if python == sys.executable:
-        return distribution_metadata.map_distributions_by_name(importlib.metadata.distributions())
+        return installed.map_installed_distributions()
     folders = _query_interpreter(python)[3]
     return distribution_metadata.map_distributions_by_name(
         importlib.metadata.distributions(path=folders)

@@ -7,13 +7,11 @@ environment; torch never does. Both kinds are cached by their exact content, so 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -131,7 +129,7 @@ def prepare_versions(
     rows = [
         _list_requested_package_names(x, y, resolved.adapters) for x, y in ((old, new), (new, old))
     ]
-    suite = dependencies.list_measuring_packages(resolved.adapters)
+    suite = dependencies.list_measuring_packages()
     old_absent = closures.find_distributions_to_hide(rows[0], rows[1], distributions, suite, lent)
     new_absent = closures.find_distributions_to_hide(
         rows[1], rows[0], distributions[::-1], suite, lent
@@ -183,10 +181,10 @@ def prepare_version(
     if requested.tree is not None:
         runtime, unknown = _prepare_working_tree(label, requested.tree, adapters, log)
         if resolved is not None and version.own_environment:
-            folder, _ = reuse_or_make_environment(resolved, log, parent, requested.python)
+            folder, _ = _reuse_or_install("environments", resolved, log, parent, requested.python)
             python = str(folder / "bin" / "python")
         elif resolved is not None and resolved.missing_rows and not python:
-            folder, _ = reuse_or_make_overlay(resolved.missing_rows, resolved.tools, log, parent)
+            folder, _ = _reuse_or_install("overlays", resolved, log, parent, python)
             runtime = replace(runtime, paths=(runtime.paths[0], str(folder), *runtime.paths[1:]))
         if python:
             copies = list_user_pythonpath_folders()
@@ -194,7 +192,7 @@ def prepare_version(
             runtime = replace(runtime, python=python, paths=own_paths)
         return PreparedVersion(requested, runtime, f"tree{suffix}", not_checked=unknown)
     if resolved is not None and version.own_environment:
-        folder, cached = reuse_or_make_environment(resolved, log, parent, requested.python)
+        folder, cached = _reuse_or_install("environments", resolved, log, parent, requested.python)
         runtime = Runtime(label, python=str(folder / "bin" / "python"))
         because = "an overlay cannot hold another torch"
         if requested.python:
@@ -208,7 +206,7 @@ def prepare_version(
     if resolved is None or not rows:
         how = suffix.removeprefix(" on ") or "installed"
         return PreparedVersion(requested, runtime, how)
-    folder, cached = reuse_or_make_overlay(rows, resolved.tools, log, parent, python)
+    folder, cached = _reuse_or_install("overlays", resolved, log, parent, python)
     runtime = replace(runtime, paths=(str(folder), *runtime.paths))
     notes = (*resolved.notes, *(() if python else _describe_conflicts(folder, adapters)))
     further = tuple(_describe_further_packages(rows, requested, resolved.base))
@@ -231,32 +229,21 @@ def _describe_altered_packages(rows: Iterable[str]) -> list[str]:
 def _describe_conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
     """Describe unmet requirements of an overlay's packages, and of frameworks below it."""
     overlaid = distribution_metadata.map_distributions_in_folder(folder)
-    below = {
-        p
-        for a in adapters
-        for p in a.framework.packages
-        if p not in overlaid and installed.find_installed_version(p) is not None
-    }
-    asking = [*overlaid.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
-    notes = []
-    for distribution in asking:
-        for requirement in distribution_metadata.list_requirements(distribution):
-            name = str(canonicalize_name(requirement.name))
-            present = (
-                overlaid[name].version
-                if name in overlaid
-                else installed.find_installed_version(name)
+    present = {**installed.map_installed_distributions(), **overlaid}
+    versions = distribution_metadata.map_versions_by_name(present)
+    packages = {package for adapter in adapters for package in adapter.framework.packages}
+    return sorted(
+        {
+            f"{user} {versions[user]} asks for {requirement}, not {versions[name]}"
+            for user in (overlaid.keys() | packages) & present.keys()
+            for requirement in distribution_metadata.list_requirements(present[user])
+            if (name := str(canonicalize_name(requirement.name))) in present
+            and {user, name} & overlaid.keys()
+            and not distribution_metadata.does_range_admit(
+                requirement.specifier, installed.strip_local_version(versions[name])
             )
-            dependent = distribution_metadata.get_canonical_name(distribution)
-            if present is None or not {dependent, name} & overlaid.keys():
-                continue
-            if not distribution_metadata.does_range_admit(
-                requirement.specifier, installed.strip_local_version(present)
-            ):
-                notes.append(
-                    f"{dependent} {distribution.version} asks for {requirement}, not {present}"
-                )
-    return sorted(set(notes))
+        }
+    )
 
 
 def _describe_further_packages(
@@ -280,19 +267,19 @@ def _prepare_working_tree(
     label: str, tree: Path, adapters: Sequence[Adapter], log: cached_folders.Log
 ) -> tuple[Runtime, tuple[str, ...]]:
     """Return a working tree as a version, and sentences on undeclared requirements."""
+    root: Path | None = None
+    folders: list[str] = []
+    variables: dict[str, str] = {}
+    unknown: tuple[str, ...] = ()
     for adapter in adapters:
         if adapter.framework.checkout and adapter.code.is_checkout_of_framework(tree):
-            variables = {adapter.framework.checkout: str(tree)}
-            return Runtime(
-                label, paths=list_user_pythonpath_folders(), variables=variables
-            ), _describe_undeclared_requirements(tree, tree)
+            root, variables = tree, {adapter.framework.checkout: str(tree)}
+            break
         root = working_tree.find_package_root(adapter.framework.modules, tree)
         if root is not None:
-            folders, unknown = _make_tree_metadata(adapter, tree, root, log)
-            unknown += _describe_undeclared_requirements(tree, root)
-            return Runtime(
-                label, paths=(str(root), *folders, *list_user_pythonpath_folders())
-            ), unknown
+            metadata, unknown = _make_tree_metadata(adapter, tree, root, log)
+            folders = [str(root), *metadata]
+            break
     if not adapters:
         # a script may import any package of the tree
         roots = [
@@ -300,18 +287,13 @@ def _prepare_working_tree(
             for r in reversed(working_tree.list_package_roots(tree))
             if working_tree.list_modules_in_folder(r)
         ]
-        if roots:
-            unknown = _describe_undeclared_requirements(tree, roots[0])
-            return Runtime(
-                label, paths=(*map(str, roots), *list_user_pythonpath_folders())
-            ), unknown
-    raise UserError(affected.explain_tree_without_framework(str(tree)))
-
-
-def _describe_undeclared_requirements(tree: Path, root: Path) -> tuple[str, ...]:
-    if working_tree.find_project_folder(tree, root) is not None:
-        return ()
-    return (f"its requirements, as it has none of {', '.join(working_tree.PROJECT)}",)
+        root, folders = next(iter(roots), None), [*map(str, roots)]
+    if root is None:
+        raise UserError(affected.explain_tree_without_framework(str(tree)))
+    if working_tree.find_project_folder(tree, root) is None:
+        unknown += (f"its requirements, as it has none of {', '.join(working_tree.PROJECT)}",)
+    paths = (*folders, *list_user_pythonpath_folders())
+    return Runtime(label, paths=paths, variables=variables), unknown
 
 
 def _make_tree_metadata(
@@ -346,12 +328,11 @@ def _make_metadata_folder(distribution: str, version: str, log: cached_folders.L
     """Return a folder with the metadata of a distribution, and nothing else."""
     folder = cached_folders.locate_cache() / "metadata" / f"{distribution}-{version}"
 
-    def write_metadata(target: Path) -> dict[str, Any]:
+    def write_metadata(target: Path) -> None:
         described = target / f"{distribution.replace('-', '_')}-{version}.dist-info"
         described.mkdir()
         text = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
         (described / "METADATA").write_text(text, encoding="utf-8")
-        return {"name": distribution, "version": version}
 
     cached_folders.reuse_or_make_folder(folder, write_metadata, log)
     return str(folder)
@@ -360,59 +341,35 @@ def _make_metadata_folder(distribution: str, version: str, log: cached_folders.L
 # -- what is installed ---------------------------------------------------------------------------
 
 
-def _choose_cached_folder(
-    kind: str, rows: Iterable[str], parent: Path | None, python: str = ""
-) -> Path:
+def _reuse_or_install(
+    kind: str, resolved: ResolvedPins, log: cached_folders.Log, parent: Path | None, python: str
+) -> tuple[Path, bool]:
+    """Return a folder with exactly the resolved packages, and whether it existed before.
+
+    Args:
+        kind: "overlays", to put on the path, with what is not installed; or "environments", with
+            everything and an interpreter.
+    """
+    is_environment = kind == "environments"
+    rows = list(resolved.rows.values()) if is_environment else resolved.missing_rows
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
     name = f"{interpreters.make_installation_tag(python)}-{digest}"
-    shared = cached_folders.locate_cache() / kind / name
-    return (
-        shared
-        if parent is None or cached_folders.read_ready_record(shared) is not None
-        else parent / kind / name
-    )
-
-
-def reuse_or_make_overlay(
-    rows: Sequence[str],
-    tools: Sequence[str],
-    log: cached_folders.Log,
-    parent: Path | None = None,
-    python: str = "",
-) -> tuple[Path, bool]:
-    """Return a folder with exactly these packages, to put on the path, and whether it existed."""
-    folder = _choose_cached_folder("overlays", rows, parent, python)
-
-    def install_overlay(target: Path) -> dict[str, Any]:
-        log(f"installing {' '.join(rows)}")
-        into = ["--python", python or sys.executable, "--target", str(target), _COMPILE]
-        wheels.install_exact_pins(into, rows, tools, log, python)
-        return {"requirements": list(rows)}
-
-    return folder, cached_folders.reuse_or_make_folder(folder, install_overlay, log)
-
-
-def reuse_or_make_environment(
-    resolved: ResolvedPins, log: cached_folders.Log, parent: Path | None = None, python: str = ""
-) -> tuple[Path, bool]:
-    """Return the folder of a separate environment, and whether it existed before."""
-    folder = _choose_cached_folder("environments", resolved.rows.values(), parent, python)
-    if (
-        cached_folders.read_ready_record(folder) is not None
-        and not (folder / "bin" / "python").exists()
-    ):
-        # its interpreter is gone: a link that leads nowhere
+    folder = cached_folders.locate_cache() / kind / name
+    if parent is not None and not cached_folders.is_ready(folder):
+        folder = parent / kind / name
+    own_python = Path("bin", "python")
+    is_gone = is_environment and not (folder / own_python).exists()
+    if is_gone and cached_folders.is_ready(folder):
+        # its interpreter is a link that leads nowhere
         (folder / cached_folders.READY).unlink()
 
-    def install_environment(target: Path) -> dict[str, Any]:
-        log(f"installing {' '.join(resolved.rows.values())} into a separate environment")
-        subprocess.run(
-            [python or sys.executable, "-m", "venv", "--without-pip", str(target)],
-            check=True,
-            capture_output=True,
-        )
-        into = ["--python", str(target / "bin" / "python"), _COMPILE]
-        wheels.install_exact_pins(into, list(resolved.rows.values()), resolved.tools, log, python)
-        return {"requirements": list(resolved.rows.values())}
+    def install(target: Path) -> None:
+        log(f"installing {' '.join(rows)}{' into a separate environment' * is_environment}")
+        into = ["--python", python or sys.executable, "--target", str(target)]
+        if is_environment:
+            command = [python or sys.executable, "-m", "venv", "--without-pip", str(target)]
+            subprocess.run(command, check=True, capture_output=True)
+            into = ["--python", str(target / own_python)]
+        wheels.install_exact_pins([*into, _COMPILE], rows, resolved.tools, log, python)
 
-    return folder, cached_folders.reuse_or_make_folder(folder, install_environment, log)
+    return folder, cached_folders.reuse_or_make_folder(folder, install, log)

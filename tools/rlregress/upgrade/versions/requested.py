@@ -26,6 +26,13 @@ _LARGEST, _QUOTED = 10_000_000, 100
 #: match names of files: any, which are no packages, and those of which pip reads no requirements.
 _FILE = r"^[^\s=]+\.(txt|in|lock|toml|ya?ml|cfg|json|whl|gz|zip)$"
 _NO_REQUIREMENTS = r"\.(toml|ya?ml|json|cfg)$|^(Pipfile|poetry|uv|pdm|conda)\b.*"
+#: pattern in the name of such a file -> command that writes requirements.txt from it.
+_EXPORTS = {
+    "^Pipfile": "pipenv requirements > requirements.txt",
+    "^poetry": "poetry export -o requirements.txt",
+    "ya?ml$": "pip freeze > requirements.txt in that environment, or name the environment's folder",
+    "": "uv export --no-hashes -o requirements.txt",
+}
 _IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
 
 
@@ -115,13 +122,15 @@ def parse_requested_version(text: str, python: str = "") -> RequestedVersion:
         UserError: it is neither a folder, a file, ``installed``, nor a list of pinned requirements.
     """
     words = text.strip()
-    if words == INSTALLED:
-        _check_no_python_requested(words, python)
-        return RequestedVersion(words)
     path = Path(os.path.expanduser(words))
-    if (path / "pyvenv.cfg").is_file():
-        _check_no_python_requested(words, python)
-        return RequestedVersion(words, environment=resolve_real_path(path))
+    if words == INSTALLED or (path / "pyvenv.cfg").is_file():
+        if python:
+            raise UserError(
+                f"'{words}' has an interpreter of its own, and --python names another one; leave "
+                "--python out, or pin packages"
+            )
+        environment = resolve_real_path(path) if words != INSTALLED else None
+        return RequestedVersion(words, environment=environment)
     if path.is_dir():
         return RequestedVersion(
             words, tree=_find_tree_above_package(resolve_real_path(path)), python=python
@@ -171,14 +180,6 @@ def _find_tree_above_package(folder: Path) -> Path:
     return tree
 
 
-def _check_no_python_requested(text: str, python: str) -> None:
-    if python:
-        raise UserError(
-            f"'{text}' has an interpreter of its own, and --python names another one; leave "
-            "--python out, or pin packages"
-        )
-
-
 def _map_short_names_to_packages() -> dict[str, str]:
     """Return short name or import name of a framework -> its package, where the two differ."""
     adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
@@ -206,9 +207,10 @@ def _read_lock_file(path: Path) -> list[str]:
     except OSError as error:
         raise UserError(f"the lock file {path} cannot be read: {error.strerror}") from None
     if "[[package]]" in text or re.search(_NO_REQUIREMENTS, path.name):
+        command = next(x for pattern, x in _EXPORTS.items() if re.search(pattern, path.name))
         raise UserError(
             f"{path} is of a format that pip cannot install from; expected one pinned requirement "
-            f"a line, in requirements.txt: {_make_export_command(path.name)}"
+            f"a line, in requirements.txt: {command}"
         )
     lines = [re.split(r"(?:^|\s)#", line)[0].strip() for line in text.splitlines()]
     for line in lines:
@@ -221,17 +223,6 @@ def _read_lock_file(path: Path) -> list[str]:
     if not pins:
         raise UserError(f"the lock file {path} pins nothing; expected lines such as numpy==2.0.0")
     return pins
-
-
-def _make_export_command(name: str) -> str:
-    """Return the command that writes requirements.txt from a file."""
-    if name.startswith("Pipfile"):
-        return "pipenv requirements > requirements.txt"
-    if name.startswith("poetry"):
-        return "poetry export -o requirements.txt"
-    if name.endswith(("yml", "yaml")):
-        return "pip freeze > requirements.txt in that environment, or name the environment's folder"
-    return "uv export --no-hashes -o requirements.txt"
 
 
 def _parse_pinned_rows(rows: list[str], file: str, python: str = "") -> tuple[str, ...]:

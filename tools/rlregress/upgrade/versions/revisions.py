@@ -70,31 +70,19 @@ def list_parents_between(
     words += ["--ancestry-path", f"{old}..{new}"]
     rows = [line.split() for line in _run_git(repository, *words).splitlines()]
     parents_by_commit = {row[0]: tuple(row[1:2] if first_parent else row[1:]) for row in rows}
-    reachable = {
-        old: (),
-        **{
-            c: tuple(p for p in commit_parents if p in parents_by_commit or p == old)
-            for c, commit_parents in parents_by_commit.items()
-        },
-    }
-    if (
-        find_last_common_commit(repository, old, new) != old
-        or new not in reachable
-        or not _is_descendant(reachable, old, new)
-    ):
+    reachable: dict[str, tuple[str, ...]] = {old: ()}
+    for commit, parents in parents_by_commit.items():
+        reachable[commit] = tuple(p for p in parents if p in parents_by_commit or p == old)
+    descendants = {old}
+    for commit, parents in reachable.items():
+        if descendants.intersection(parents):
+            descendants.add(commit)
+    if new not in descendants:
         raise UserError(
             f"{old[:10]} is no ancestor of {new[:10]} in {repository}; expected an older commit "
             "of the same history as OLD"
         )
     return reachable
-
-
-def _is_descendant(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool:
-    below = {old}
-    for name, commit_parents in parents.items():
-        if below.intersection(commit_parents):
-            below.add(name)
-    return new in below
 
 
 def find_last_common_commit(repository: Path, first: str, second: str) -> str:
@@ -132,7 +120,7 @@ def check_out_commit(repository: Path, commit_: str, target_folder: Path | None 
     git = {"GIT_DIR": directory}
     folder = (target_folder or cached_folders.locate_cache()) / "revisions" / name
 
-    def write_files_of_commit(target: Path) -> dict[str, str]:
+    def write_files_of_commit(target: Path) -> None:
         index = target.with_name(f"{target.name}.index")
         git.update(GIT_INDEX_FILE=str(index), GIT_WORK_TREE=str(target))
         try:
@@ -140,7 +128,6 @@ def check_out_commit(repository: Path, commit_: str, target_folder: Path | None 
             _run_git(target, "checkout-index", "--all", env=git)
         finally:
             index.unlink(missing_ok=True)
-        return {"commit": commit_}
 
     cached_folders.reuse_or_make_folder(folder, write_files_of_commit)
     return folder / inside

@@ -9,14 +9,12 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
-
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.source import list_sources_below
-from rlregress.upgrade.versions import closures
+from rlregress.upgrade.versions import affected, closures
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 
 
@@ -42,10 +40,7 @@ def has_same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: A
     if old.requested.user_environment != new.requested.user_environment:
         # files of equal versions may have been edited in one of the environments
         return False
-    tested = {
-        canonicalize_name(name)
-        for name in (*adapter.framework.modules, *adapter.framework.packages)
-    } - {"torch"}
+    tested = affected.list_distributions_of_adapter(adapter)
     return not closures.map_differing_versions(old.runtime, new.runtime).keys() - tested
 
 

@@ -31,7 +31,6 @@ from rlregress.upgrade.versions import (
 from rlregress.upgrade.versions.distribution_metadata import get_package_name
 from rlregress.upgrade.versions.requested import RequestedVersion, find_interpreter_of_environment
 
-_NOTHING: Mapping[str, str] = {}
 #: a marker that is never true: a requirement with it takes its package out of the resolution.
 _NEVER = "python_version < '0'"
 
@@ -104,7 +103,7 @@ class ResolverInput:
         """Return package -> pinned version: the pins of the user override those of an old stack."""
         return map_versions_by_name([*self.defaults.rows, *self.pins])
 
-    def resolve_to_versions(self, preferred: Mapping[str, str] = _NOTHING) -> ResolvedPins:
+    def resolve_to_versions(self, preferred: Mapping[str, str] | None = None) -> ResolvedPins:
         """Resolve the requirements; return the version of every package that is needed.
 
         Args:
@@ -114,22 +113,35 @@ class ResolverInput:
             UserError: no versions meet the requirements; the message explains why.
         """
         rows = [*self.pins, *self.defaults.rows]
-        free = [row for row in rows if get_package_name(row) not in self.fixed]
-        out = {*self.held, *self.fixed}
-        needed = [*free, *self.own]
-        build = self.defaults.build
-        pins = dict(row.split("==") for row in installed.list_installed_pins())
-        present = pins if self.base is None else self.base
-        kept = [f"{name}=={version}" for name, version in {**present, **preferred}.items()]
-        compiled = _compile_requirements(
-            needed, out, build, self.requirements_text, self.python, kept
-        )
-        fixed_rows = {
-            get_package_name(row): row for row in rows if get_package_name(row) in self.fixed
+        fixed = {get_package_name(row): row for row in rows if get_package_name(row) in self.fixed}
+        present = installed.map_installed_versions() if self.base is None else self.base
+        files = {
+            "given.in": [*(row for row in rows if row not in fixed.values()), *self.own],
+            "never.txt": [f"{name} ; {_NEVER}" for name in sorted({*self.held, *self.fixed})],
+            "build.txt": self.defaults.build,
+            # uv keeps the versions that its output file already holds where they fit
+            "found.txt": [f"{name}=={v}" for name, v in {**present, **(preferred or {})}.items()],
         }
-        pinned = sorted(map(get_package_name, self.pins))
-        rows_ = {**compiled, **fixed_rows}
-        return ResolvedPins(rows_, self.notes, self.defaults.build, pinned, self.base)
+        with TemporaryDirectory(prefix="rlregress-resolve-") as folder:
+            given, never, build, found = (
+                wheels.write_requirements(Path(folder) / name, texts)
+                for name, texts in files.items()
+            )
+            python = self.python or sys.executable
+            command = ["pip", "compile", given, "-o", found, "--python", python]
+            options = ["--overrides", never, "-b", build, "--no-annotate", "--no-header"]
+            installer.run_uv([*command, *options, "--no-strip-extras"], self.requirements_text)
+            lines = Path(found).read_text(encoding="utf-8").splitlines()
+        compiled = [Requirement(x.partition(" ;")[0]) for x in lines if x and x[0] not in "#- "]
+        for requirement in compiled:
+            requirement.extras = set()
+        return ResolvedPins(
+            {get_package_name(row): str(row) for row in compiled} | fixed,
+            self.notes,
+            self.defaults.build,
+            sorted(map(get_package_name, self.pins)),
+            self.base,
+        )
 
     @property
     def requirements_text(self) -> str:
@@ -173,9 +185,10 @@ def make_resolver_input(
     named = version.packages | {get_package_name(row) for row in defaults.rows}
     if complete:
         ours = (
-            dependencies.list_packages_needed_on_other_python(named)
+            # others may not be published for another Python
+            sorted(set(map(get_package_name, dependencies.ESSENTIAL)) - named)
             if version.python
-            else dependencies.list_suite_requirements(adapters, named)
+            else dependencies.list_suite_requirements(named)
         )
         own = (*ours, *dependencies.list_framework_packages(adapters, named))
         return ResolverInput(
@@ -188,7 +201,7 @@ def make_resolver_input(
         )
     fixed_packages = dependencies.list_fixed_packages(adapters, named)
     own = (
-        *dependencies.list_suite_requirements(adapters, named),
+        *dependencies.list_suite_requirements(named),
         *dependencies.list_requirements_of_fixed(fixed_packages, named),
     )
     pins = tuple(row for row in version.requirements if get_package_name(row) not in fixed_packages)
@@ -263,7 +276,7 @@ def _relax_contradicted_pins(requested: ResolverInput, log: cached_folders.Log) 
         ]
         if not requested.lock:
             _refuse_pins_below_needed(row, unfit, map_versions_by_name(requested.pins))
-        if unfit or wheels.locate_mended_wheel_folder(row, requested.python).exists():
+        if unfit or wheels.locate_folder_of_pin("wheels", row, requested.python).exists():
             fixed[name] = pinned_versions[name]
             rows += [str(r) for r in needed if get_package_name(r) not in pinned_versions]
     if failed is not None:
@@ -306,51 +319,3 @@ def _is_version_below(requirement: Requirement, version: str) -> bool:
         return any(Version(version) < Version(bound.removesuffix(".*")) for bound in lower)
     except InvalidVersion:
         return False
-
-
-def _compile_requirements(
-    requirements: Sequence[str],
-    left_out: Iterable[str],
-    tools: Sequence[str],
-    requested: str,
-    python: str,
-    preferred: Sequence[str],
-) -> dict[str, str]:
-    """Return package -> its resolved ``name==version`` row.
-
-    Args:
-        left_out: packages to leave out of the resolution.
-        preferred: ``name==version`` rows to use where they fit.
-    """
-    with TemporaryDirectory(prefix="rlregress-resolve-") as name:
-        folder = Path(name)
-        input_path = wheels.write_requirements(folder / "given.in", requirements)
-        never = wheels.write_requirements(
-            folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(left_out)]
-        )
-        build = wheels.write_requirements(folder / "build.txt", tools)
-        # uv keeps the versions that its output file already holds where they fit
-        compiled = folder / "found.txt"
-        wheels.write_requirements(compiled, preferred)
-        command = [
-            "pip",
-            "compile",
-            input_path,
-            "-o",
-            str(compiled),
-            "--python",
-            python or sys.executable,
-        ]
-        options = ["--overrides", never, "-b", build, "--no-annotate", "--no-header"]
-        installer.run_uv([*command, *options, "--no-strip-extras"], requested)
-        lines = compiled.read_text(encoding="utf-8").splitlines()
-    rows_found = [
-        line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "
-    ]
-    return {get_package_name(row): _strip_extras(row) for row in rows_found}
-
-
-def _strip_extras(text: str) -> str:
-    requirement = Requirement(text)
-    requirement.extras = set()
-    return str(requirement)

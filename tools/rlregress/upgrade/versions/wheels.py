@@ -45,7 +45,7 @@ def install_exact_pins(
     Raises:
         UserError: in one sentence, why it could not be done.
     """
-    built = {row: [*locate_mended_wheel_folder(row, python).glob("*.whl")] for row in pins}
+    built = {row: [*locate_folder_of_pin("wheels", row, python).glob("*.whl")] for row in pins}
     wheel_paths = {row: str(wheels[0]) for row, wheels in built.items() if wheels}
     with TemporaryDirectory(prefix="rlregress-install-") as folder:
         tools = write_requirements(Path(folder) / "build.txt", build)
@@ -77,16 +77,11 @@ def unpack_package(
     Raises:
         UserError: in one sentence, why there is none.
     """
-    folder = (
-        cached_folders.locate_cache()
-        / "packages"
-        / f"{interpreters.make_installation_tag(python)}-{pin.replace('==', '-')}"
-    )
+    folder = locate_folder_of_pin("packages", pin, python)
 
-    def install_pinned_package(target: Path) -> dict[str, str]:
+    def install_pinned_package(target: Path) -> None:
         into = ["--python", python or sys.executable, "--target", str(target)]
         install_exact_pins(into, [pin], build, log, python)
-        return {"package": pin}
 
     cached_folders.reuse_or_make_folder(folder, install_pinned_package, log)
     return folder
@@ -94,9 +89,9 @@ def unpack_package(
 
 def _build_mended_wheel(pin: str, tools: str, log: cached_folders.Log, python: str) -> Path:
     """Return a wheel of a package whose metadata is mended."""
-    folder = locate_mended_wheel_folder(pin, python)
+    folder = locate_folder_of_pin("wheels", pin, python)
 
-    def build_wheel(target: Path) -> dict[str, str]:
+    def build_wheel(target: Path) -> None:
         log(f"building {pin}")
         uses = ["--python", python or sys.executable, "--with", _PIP]
         command = ["run", "--no-project", "--isolated", *uses]
@@ -105,19 +100,19 @@ def _build_mended_wheel(pin: str, tools: str, log: cached_folders.Log, python: s
         installer.run_uv([*command, "--", *pip], pin, {"PIP_CONSTRAINT": tools})
         (wheel,) = target.glob("*.whl")
         _rewrite_unreadable_requirements(wheel)
-        return {"package": pin}
 
     cached_folders.reuse_or_make_folder(folder, build_wheel, log)
     return next(folder.glob("*.whl"))
 
 
-def locate_mended_wheel_folder(pin: str, python: str = "") -> Path:
-    """Return the folder for a wheel whose metadata had to be mended; it need not exist."""
-    return (
-        cached_folders.locate_cache()
-        / "wheels"
-        / f"{interpreters.make_installation_tag(python)}-{pin.replace('==', '-')}"
-    )
+def locate_folder_of_pin(kind: str, pin: str, python: str) -> Path:
+    """Return the folder for one package, which need not exist.
+
+    Args:
+        kind: "packages", unpacked, or "wheels", whose metadata had to be mended.
+    """
+    name = f"{interpreters.make_installation_tag(python)}-{pin.replace('==', '-')}"
+    return cached_folders.locate_cache() / kind / name
 
 
 def _rewrite_unreadable_requirements(wheel: Path) -> None:
