@@ -122,10 +122,10 @@ def _does_second_action_differ(is_over: bool | None) -> bool:
     return abs(means[1] - means[0]) > _NEGLIGIBLE
 
 
-def _measure_memory_between_actions(inputs: Inputs) -> np.ndarray:
+def _measure_memory_between_actions(inputs: Inputs) -> list[float]:
     episode = int(inputs["episode"])
     environment = Scripted(terminated=make_script_of_end_after(episode))
-    evaluated = [-1.0, -1.0]
+    evaluated: list[float] = [-1.0, -1.0]
     try:
         _make_recurrent_training(environment).make_trainer(episode + 1).eval()
         first, *later = (float(action[0]) for action in environment.received)
@@ -133,9 +133,7 @@ def _measure_memory_between_actions(inputs: Inputs) -> np.ndarray:
     except UnboundLocalError as error:
         if not was_raised_in(error, "skrl"):
             raise
-    return np.array(
-        [*map(_does_second_action_differ, (False, True, None)), *evaluated], dtype=np.float64
-    )
+    return [*map(_does_second_action_differ, (False, True, None)), *evaluated]
 
 
 _OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "lstm"))

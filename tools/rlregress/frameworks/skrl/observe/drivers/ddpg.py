@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from skrl.resources.noises.torch import GaussianNoise
 
-from rlregress.frameworks.skrl.agents import NEVER, AgentSetup, call_after_model
+from rlregress.frameworks.skrl.agents import (
+    NEVER,
+    AgentSetup,
+    call_after_model,
+    make_noise_settings,
+)
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
@@ -17,8 +21,7 @@ from rlregress.probing.layers import make_output_constant
 def make_constant_noise_settings(number: float) -> dict[str, Any]:
     """Return settings of an agent whose exploration noise is always ``number``."""
     # of a deviation of 0 PyTorch makes no distribution
-    spread = {"mean": float(number), "std": 1e-9, "device": "cpu"}
-    return {"exploration_noise": GaussianNoise, "exploration_noise_kwargs": spread}
+    return make_noise_settings("exploration_noise", mean=float(number), std=1e-9)
 
 
 class Driver:

@@ -20,19 +20,21 @@ from rlregress.probing.layers import make_output_constant
 
 
 class Driver:
-    """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``)."""
+    """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``).
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    Args:
+        options: further settings of the agent.
+    """
+
+    def __init__(self, settings: Settings, **options: Any) -> None:
+        self._settings, self._options = settings, options
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         self._training = self._make_training(settings.starts)
         self._fed: AgentSetup | None = None
 
     def _make_training(self, starts: int) -> AgentSetup:
         settings = self._settings
-        interval: dict[str, Any] = {}
-        if settings.target_every is not None:
-            interval["target_update_interval"] = settings.target_every
+        interval = settings.target_every
         environments = [self._envs.make_environment() for _ in range(settings.environments)]
         return AgentSetup(
             "dqn",
@@ -44,7 +46,8 @@ class Driver:
             discount_factor=settings.discount,
             update_interval=settings.every,
             exploration_scheduler=compat.make_epsilon_schedule(*settings.epsilon),
-            **interval,
+            **({} if interval is None else {"target_update_interval": interval}),
+            **self._options,
         )
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
