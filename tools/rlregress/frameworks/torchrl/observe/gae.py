@@ -114,6 +114,13 @@ def _measure_advantage_after_value_change(inputs: Inputs) -> float:
     return float(estimator(batch)["advantage"])
 
 
+def _estimate_numbers(
+    estimate: Callable[[Inputs], AdvantagesAndTargets], number: int, inputs: Inputs
+) -> np.ndarray:
+    """Return advantages (number 0) or value targets (1)."""
+    return estimate(inputs)[number]
+
+
 _ESTIMATES: dict[str, Callable[[Inputs], AdvantagesAndTargets]] = {
     "library": _run_estimator,
     "trainer": _run_trainer,
@@ -121,11 +128,8 @@ _ESTIMATES: dict[str, Callable[[Inputs], AdvantagesAndTargets]] = {
 }
 PROBES: dict[tuple[str, str], Probe] = {
     **{
-        ("gae.truncation", scope): lambda i, estimate=estimate: estimate(i)[0]
-        for scope, estimate in _ESTIMATES.items()
-    },
-    **{
-        ("gae.value_target", scope): lambda i, estimate=estimate: estimate(i)[1]
+        (id, scope): partial(_estimate_numbers, estimate, number)
+        for number, id in enumerate(("gae.truncation", "gae.value_target"))
         for scope, estimate in _ESTIMATES.items()
     },
     ("gae.lambda_zero", "library"): _measure_advantages_at_lambda_zero,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -132,17 +132,8 @@ class _SteepNetwork(torch.nn.Module):
         return output, torch.full_like(output, self._scale[0])
 
 
-def _make_one_step_script(rewards: Sequence[float]) -> dict[str, Any]:
-    """Return a script of episodes of one step; with values of 0, rewards are advantages."""
-    return {"rewards": list(rewards), "terminated": [1.0] * len(rewards)}
-
-
 def _make_plain_models() -> ppo_trainings.Models:
     return ppo_trainings.make_gaussian_models(FixedLocScale([0.0], [0.1], SINGLE))
-
-
-def _make_steep_models() -> ppo_trainings.Models:
-    return ppo_trainings.make_gaussian_models(_SteepNetwork(1.0), _SteepNetwork())
 
 
 def _train_on_rewards(
@@ -164,7 +155,8 @@ def _measure_loss_with_normalised_advantages(scope: str, inputs: Inputs) -> Any:
 
 
 def _measure_capped_gradient_norm(scope: str, inputs: Inputs) -> float:
-    norms = _train_on_rewards(scope, [1.0, -3.0], 2, models=_make_steep_models()).gradient_norms
+    models = ppo_trainings.make_gaussian_models(_SteepNetwork(1.0), _SteepNetwork())
+    norms = _train_on_rewards(scope, [1.0, -3.0], 2, models=models).gradient_norms
     return min(norms[0], inputs["cap"])
 
 
@@ -208,7 +200,18 @@ def _measure_clip_ranges_of_program(inputs: Inputs) -> np.ndarray:
 
 
 _TRAINER, _SCRIPT = (partial(_train_with_settings, scope) for scope in ("trainer", "script"))
-
+#: the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
+_OF_PROGRAM = (
+    "ppo.minibatches.remainder", "ppo.epochs.shuffle", "ppo.advantages.recomputed",
+    "ppo.advantage.granularity", "ppo.iterations", "ppo.learning_rate.schedule.asked",
+    "ppo.learning_rate.negative",
+)  # fmt: skip
+#: detail -> what measures it, of trainer and program
+_OF_BOTH: dict[str, Callable[[str, Inputs], Any]] = {
+    "ppo.segments": _list_stored_observations_of_rollouts,
+    "ppo.advantage_normalisation": _measure_loss_with_normalised_advantages,
+    "ppo.gradient_clip": _measure_capped_gradient_norm,
+}
 PROBES: dict[tuple[str, str], Probe] = {
     **{
         (id, "trainer"): partial(measure, _TRAINER)
@@ -216,36 +219,18 @@ PROBES: dict[tuple[str, str], Probe] = {
         # whoever writes the schedule of a trainer decides how low it gets
         if id != "ppo.learning_rate.negative"
     },
-    ("ppo.segments", "trainer"): partial(_list_stored_observations_of_rollouts, "trainer"),
+    **{(id, "script"): partial(loop.MEASUREMENTS[id], _SCRIPT) for id in _OF_PROGRAM},
+    **{
+        (id, scope): partial(measure, scope)
+        for id, measure in _OF_BOTH.items()
+        for scope in ("trainer", "script")
+    },
     ("ppo.parallel_gradient", "trainer"): partial(
         count_processes_and_backward_passes_per_step, _TRAINER
-    ),
-    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
-    ("ppo.minibatches.remainder", "script"): partial(
-        loop.measure_optimizer_steps_of_two_rollouts, _SCRIPT
-    ),
-    ("ppo.epochs.shuffle", "script"): partial(loop.flag_sorted_and_repeated_epochs, _SCRIPT),
-    ("ppo.advantages.recomputed", "script"): partial(loop.flag_recomputed_advantages, _SCRIPT),
-    ("ppo.advantage.granularity", "script"): partial(
-        loop.measure_advantages_and_policy_changes, _SCRIPT
-    ),
-    ("ppo.iterations", "script"): partial(loop.measure_steps_and_updates, _SCRIPT),
-    ("ppo.segments", "script"): partial(_list_stored_observations_of_rollouts, "script"),
-    ("ppo.learning_rate.schedule.asked", "script"): partial(
-        loop.measure_falling_learning_rates, _SCRIPT
-    ),
-    ("ppo.learning_rate.negative", "script"): partial(loop.measure_lowest_learning_rate, _SCRIPT),
-    ("ppo.advantage_normalisation", "trainer"): partial(
-        _measure_loss_with_normalised_advantages, "trainer"
-    ),
-    ("ppo.advantage_normalisation", "script"): partial(
-        _measure_loss_with_normalised_advantages, "script"
     ),
     ("ppo.advantage_normalisation.epsilon", "trainer"): partial(
         _measure_loss_with_normalised_advantages, "trainer"
     ),
-    ("ppo.gradient_clip", "trainer"): partial(_measure_capped_gradient_norm, "trainer"),
-    ("ppo.gradient_clip", "script"): partial(_measure_capped_gradient_norm, "script"),
     ("ppo.adam.epsilon", "script"): _measure_adam_epsilon_of_script,
     ("ppo.learning_rate.adaptive", "library"): _measure_adaptive_rates,
     ("ppo.clip_range.schedule.asked", "script"): _measure_clip_ranges_of_program,
