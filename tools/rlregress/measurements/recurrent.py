@@ -254,3 +254,14 @@ def flag_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
     _, second, third = train(Settings(scripts, steps, rollouts=3, forgets=2)).rollouts
     changes = [np.ptp(second.values), np.abs(third.values - second.values).max()]
     return np.array([change > _NEGLIGIBLE for change in changes], dtype=np.float64)
+
+
+#: detail -> its measurement
+MEASUREMENTS: Mapping[str, Measurement] = {
+    "recurrent.rollout": flag_memory_resets_in_rollout,
+    "recurrent.update": flag_changed_outputs_in_update,
+    "recurrent.minibatches": measure_recurrent_minibatches,
+    "recurrent.padding": count_steps_in_loss_means,
+    "recurrent.bootstrap": flag_bootstrapped_values,
+    "recurrent.critic": flag_memory_of_critic,
+}

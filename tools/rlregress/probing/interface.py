@@ -28,8 +28,9 @@ TraceTraining = Callable[[Callable[..., Any], int], "Mapping[str, Any] | None"]
 #: what a probe receives: name -> float64 array, float, int or str.
 Inputs = Mapping[str, Any]
 
-#: inputs -> observed quantity, a float array whose meaning the detail's catalogue entry defines.
-Probe = Callable[[Inputs], "np.ndarray"]
+#: inputs -> observed quantity: numbers in any form that NumPy makes a float64 vector of; the
+#: detail's catalogue entry defines their meaning.
+Probe = Callable[[Inputs], Any]
 
 
 class Unprobed(Exception):

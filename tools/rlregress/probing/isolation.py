@@ -6,13 +6,10 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 from rlregress.probing.interface import Inputs, Probe
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _shift = 0
 
@@ -76,7 +73,7 @@ def _replace_missing_seed(make_generator: Any, seeds: Iterator[int]) -> Any:
     return lambda seed=None: make_generator(next(seeds) if seed is None else seed)
 
 
-def run_probe_isolated(probe: Probe, inputs: Inputs) -> np.ndarray:
+def run_probe_isolated(probe: Probe, inputs: Inputs) -> Any:
     """Call a probe in isolation, and return its result. Every probe is called by this function."""
     with isolate_random_generators(), _seed_spaces_and_environments():
         return probe(inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -97,6 +97,18 @@ class Scripted(gymnasium.Env):
 def make_script_of_end_after(steps: int) -> list[float]:
     """Return flags that are 1 at the last of ``steps`` steps, as a script of ends."""
     return [0.0] * (steps - 1) + [1.0]
+
+
+def make_script_of_segment(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a script of steps whose observations are the values that a critic is to output.
+
+    Args:
+        inputs: "values", "next_values" and "rewards" of the steps and, if any ends, "terminated"
+            and "truncated".
+    """
+    ends = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
+    observations = {"observations": inputs["values"], "next_observations": inputs["next_values"]}
+    return {**observations, "rewards": inputs["rewards"], **ends}
 
 
 def make_counting_environment(

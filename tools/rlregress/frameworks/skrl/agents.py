@@ -15,12 +15,16 @@ from skrl import logger
 from skrl.envs.wrappers.torch import wrap_env
 from skrl.memories.torch import RandomMemory
 from skrl.models.torch import DeterministicMixin, GaussianMixin, Model
+from skrl.resources.noises.torch import GaussianNoise
+from skrl.resources.preprocessors.torch import RunningStandardScaler
 from skrl.trainers.torch import SequentialTrainer
 from torch import nn
+from torch.optim.lr_scheduler import LinearLR
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.recurrent_layers import Recurrence, RecurrentLayers
 from rlregress.probing.families import is_absent_name
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 #: learning starts after so many steps: what is collected before trains nothing
@@ -164,6 +168,29 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
         if role == "value":
             return outputs[:, -1:], states
         return compat.make_gaussian_result(outputs[:, :-1], self.log_std, states)
+
+
+def make_scaler_settings(name: str, size: Any = 1, **options: Any) -> dict[str, Any]:
+    """Return settings of an agent that scales its observations, states or values.
+
+    Args:
+        name: "observation", "state" or "value".
+        size: of what is scaled, or its space.
+    """
+    own = {"size": size, "device": "cpu", **options}
+    return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": own}
+
+
+def make_noise_settings(name: str, kind: Any = GaussianNoise, **options: float) -> dict[str, Any]:
+    """Return the settings of a noise, by the name of its setting; mean 0 if it is Gaussian."""
+    mean = {"mean": 0.0} if kind is GaussianNoise else {}
+    return {name: kind, f"{name}_kwargs": {**mean, **options, "device": "cpu"}}
+
+
+def make_falling_rate_settings(updates: int) -> dict[str, Any]:
+    """Return settings of a learning rate that falls linearly to 0 over so many of its updates."""
+    own = {"start_factor": 1.0, "end_factor": 0.0, "total_iters": updates}
+    return {"learning_rate_scheduler": LinearLR, "learning_rate_scheduler_kwargs": own}
 
 
 class AgentSetup:
@@ -324,6 +351,12 @@ def fix_zero_action_and_log_prob(policy: Any, log_prob: float) -> None:
         return compat.replace_log_prob((0.0 * actions, *further), number)
 
     policy.act = act_with_log_prob
+
+
+def make_outputs_constant(training: AgentSetup, names: Sequence[str], *outputs: Any) -> None:
+    """Make each of these models output its numbers for every input."""
+    for name, numbers in zip(names, outputs, strict=False):
+        make_output_constant(training.models[name], numbers)
 
 
 def call_after_model(model: Any, callback: Callable[[Any, Any], None]) -> None:

@@ -24,6 +24,9 @@ OBSERVATIONS = "states" if FIRST else "observations"
 #: what a trainer of several agents calls how many environments each of them has
 SCOPES = "agents_scope" if FIRST else "scopes"
 
+#: tensor of a memory in skrl 2 -> its name in this version, where that is another
+_TENSORS = {"observations": "states", "next_observations": "next_states"} if FIRST else {}
+
 #: skrl 2 -> skrl 1
 _RENAMED = {
     "gae_lambda": "lambda",
@@ -175,8 +178,7 @@ def read_observations(inputs: Mapping[str, Any]) -> Any:
 
 def read_stored_tensor(memory: Any, name: str) -> Any:
     """Return a tensor of a memory, by its name in skrl 2: [rows, environments, dimensions]."""
-    names = {"observations": "states", "next_observations": "next_states"}
-    return memory.get_tensor_by_name(names.get(name, name) if FIRST else name)
+    return memory.get_tensor_by_name(_TENSORS.get(name, name))
 
 
 def make_state_space_argument(environment: Any) -> dict[str, Any]:
@@ -218,8 +220,5 @@ def read_value_clip(algorithm_agent: Any) -> Any:
 
 def name_tensors_of_memory(names: Any, tensors: Any) -> dict[str, Any]:
     """Return the tensors of a memory by the names of skrl 2."""
-    if FIRST:
-        names = [
-            {"states": "observations", "next_states": "next_observations"}.get(n, n) for n in names
-        ]
-    return dict(zip(names, tensors, strict=False))
+    newest = {own: name for name, own in _TENSORS.items()}
+    return {newest.get(name, name): own for name, own in zip(names, tensors, strict=False)}

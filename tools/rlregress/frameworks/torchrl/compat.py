@@ -10,6 +10,7 @@ import importlib
 import inspect
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -219,11 +220,10 @@ def estimate_next_values(td3_loss: Any, batch: Any) -> torch.Tensor:
         return estimate(batch_of_values, *arguments, **named)
 
     # until 0.3 the loss returns their mean alone
-    td3_loss.value_estimator.value_estimate = note_next_values_and_estimate
-    try:
+    with mock.patch.object(
+        td3_loss.value_estimator, "value_estimate", note_next_values_and_estimate
+    ):
         td3_loss(batch)
-    finally:
-        td3_loss.value_estimator.value_estimate = estimate
     return recorded[-1]
 
 

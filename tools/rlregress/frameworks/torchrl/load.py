@@ -10,15 +10,26 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import torch
 
+from rlregress.frameworks.torchrl.api import (
+    DDPGLoss,
+    DQNLoss,
+    ExplorationType,
+    LazyTensorStorage,
+    SoftUpdate,
+    TanhNormal,
+    TensorDict,
+    TensorDictReplayBuffer,
+    TransformedEnv,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.compat import (
     LOG_PROBS,
-    find_in_library,
     make_ppo_loss,
     make_sac_loss,
     make_td3_loss,
@@ -35,51 +46,40 @@ from rlregress.frameworks.torchrl.network_factories import (
     make_tensordict,
     make_value_network,
 )
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train import training
 from rlregress.frameworks.torchrl.train.recorded_training import sum_losses
 from rlregress.frameworks.torchrl.train.trace_environments import VECNORM
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
 from rlregress.probing.interface import TrainingRequest
 
-_OBJECTIVES = "torchrl.objectives"
 _WEIGHTS, _ROWS, _TRAINER = "loss.pt", "rows", "trainer"
 #: rows of a batch and of the replay buffer, in which a batch wraps around.
 _BATCH, _STORED = 16, 36
 #: updates of the training, and of what goes on after it.
 _UPDATES, _MORE = 5, 4
-#: loss, whether it has target networks that follow slowly.
-_DELAYED = {"ppo": False, "sac": True, "td3": True, "ddpg": True, "dqn": True}
+_ALGORITHMS = ("ppo", "sac", "td3", "ddpg", "dqn")
 
 
-def _make_tanh_normal_actor() -> Any:
-    return make_stochastic_actor(find_in_library("torchrl.modules", "TanhNormal"))
+def _make_actor(algorithm: str) -> Any:
+    if algorithm == "dqn":
+        return make_q_value_actor()
+    deterministic = algorithm in ("td3", "ddpg")
+    return make_deterministic_actor() if deterministic else make_stochastic_actor(TanhNormal)
 
 
 def _make_loss(algorithm: str) -> Any:
-    objective = partial(find_in_library, _OBJECTIVES)
-    makers: dict[str, Callable[[], Any]] = {
-        "ppo": lambda: make_ppo_loss(
-            _make_tanh_normal_actor(), make_value_network(), clip_epsilon=0.2
-        ),
-        "sac": lambda: make_sac_loss(
-            _make_tanh_normal_actor(),
-            [make_action_value_network(), make_action_value_network()],
-            alpha_init=0.5,
-            target_entropy=-2.0,
-        ),
-        "td3": lambda: make_td3_loss(
-            make_deterministic_actor(),
-            [make_action_value_network(), make_action_value_network()],
-            action_spec=bounds(),
-        ),
-        "ddpg": lambda: objective("DDPGLoss")(
-            make_deterministic_actor(), make_action_value_network(), delay_value=True
-        ),
-        "dqn": lambda: objective("DQNLoss")(
-            make_q_value_actor(), action_space="one_hot", delay_value=True
-        ),
-    }
-    return makers[algorithm]()
+    actor = _make_actor(algorithm)
+    if algorithm == "ppo":
+        return make_ppo_loss(actor, make_value_network(), clip_epsilon=0.2)
+    if algorithm == "dqn":
+        return DQNLoss(actor, action_space="one_hot", delay_value=True)
+    if algorithm == "ddpg":
+        return DDPGLoss(actor, make_action_value_network(), delay_value=True)
+    critics = [make_action_value_network(), make_action_value_network()]
+    if algorithm == "sac":
+        return make_sac_loss(actor, critics, alpha_init=0.5, target_entropy=-2.0)
+    return make_td3_loss(actor, critics, action_spec=bounds())
 
 
 class _Learner:
@@ -97,12 +97,10 @@ class _Learner:
         self.loss.make_value_estimator()
         self.optimizer = torch.optim.Adam(self.loss.parameters(), lr=1e-2)
         self._follow: Any = None
-        if _DELAYED[algorithm]:
-            self._follow = find_in_library(_OBJECTIVES, "SoftUpdate")(self.loss, eps=0.9)
-        storage = find_in_library("torchrl.data", "LazyTensorStorage")(_STORED)
-        self.rows = find_in_library("torchrl.data", "TensorDictReplayBuffer")(
-            storage=storage, batch_size=_BATCH
-        )
+        if algorithm != "ppo":
+            # the target networks follow slowly
+            self._follow = SoftUpdate(self.loss, eps=0.9)
+        self.rows = TensorDictReplayBuffer(storage=LazyTensorStorage(_STORED), batch_size=_BATCH)
 
     def update_once(self, seed: int, batch: Any = None) -> None:
         """Update networks and targets once, on ``batch`` or on random steps of ``seed``."""
@@ -185,24 +183,21 @@ def _list_items_of_learner(learner: _Learner) -> Iterator[Item]:
     torch.manual_seed(0)
     batch = _make_batch(learner.algorithm)
     yield "losses", dict(learner.loss(batch).items()), loss.forward
-    yield from _list_actions_as_items(_get_actor_and_parameters(learner))
+    yield from _list_actions_as_items(*_get_actor_and_parameters(learner))
 
 
 def _get_actor_and_parameters(learner: _Learner) -> tuple[Any, Any]:
     name = "value_network" if learner.algorithm == "dqn" else "actor_network"
-    network, parameters = getattr(learner.loss, name), getattr(learner.loss, f"{name}_params")
-    return network, parameters
+    return getattr(learner.loss, name), getattr(learner.loss, f"{name}_params")
 
 
-def _list_actions_as_items(actor_and_parameters: tuple[Any, Any]) -> Iterator[Item]:
-    network, parameters = actor_and_parameters
-    types = find_in_library("torchrl.envs.utils", "ExplorationType")
-    exploration = find_in_library("torchrl.envs.utils", "set_exploration_type")
+def _list_actions_as_items(network: Any, parameters: Any) -> Iterator[Item]:
+    types = ExplorationType
     torch.manual_seed(0)
     observed = _make_random_steps(8).select("observation")
     for name, kind in (("deterministic", types.DETERMINISTIC), ("sampled", types.RANDOM)):
         torch.manual_seed(1)
-        with torch.no_grad(), exploration(kind), parameters.to_module(network):
+        with torch.no_grad(), set_exploration_type(kind), parameters.to_module(network):
             acted = network(observed.clone())
         yield f"{name} actions", acted["action"], type(network).forward
 
@@ -254,7 +249,7 @@ def _make_kind_of_policy_file(algorithm: str) -> FileKind:
             return {name: tensor.clone() for name, tensor in network.state_dict().items()}
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        network = make_q_value_actor() if algorithm == "dqn" else _make_policy_network(algorithm)
+        network = _make_actor(algorithm)
         network.load_state_dict(_load_torch_file(folder, _WEIGHTS))
         return network
 
@@ -264,17 +259,12 @@ def _make_kind_of_policy_file(algorithm: str) -> FileKind:
 
     def list_items_of_network(network: Any) -> Iterator[Item]:
         yield "parameters", network.state_dict(), type(network).load_state_dict
-        parameters = find_in_library("tensordict", "TensorDict").from_module(network)
-        yield from _list_actions_as_items((network, parameters))
+        yield from _list_actions_as_items(network, TensorDict.from_module(network))
 
     return FileKind(
         f"{algorithm} policy", "state_dict of the actor, torch.save", of=copy_policy_weights,
         save=save_policy, load=load_from_folder, state=list_items_of_network, go_on=lambda it: (),
     )  # fmt: skip
-
-
-def _make_policy_network(algorithm: str) -> Any:
-    return make_deterministic_actor() if algorithm in ("td3", "ddpg") else _make_tanh_normal_actor()
 
 
 def _make_kind_of_buffer_file(algorithm: str, dumped: bool) -> FileKind:
@@ -286,9 +276,9 @@ def _make_kind_of_buffer_file(algorithm: str, dumped: bool) -> FileKind:
             torch.save(learner.rows.state_dict(), path)
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> _Learner:
-        learner, path = _Learner(algorithm, 7), os.path.join(folder, _ROWS)
+        learner = _Learner(algorithm, 7)
         if dumped:
-            learner.rows.loads(path)
+            learner.rows.loads(os.path.join(folder, _ROWS))
         else:
             learner.rows.load_state_dict(_load_torch_file(folder, _ROWS))
         return learner
@@ -308,21 +298,14 @@ def _make_kind_of_buffer_file(algorithm: str, dumped: bool) -> FileKind:
         yield "next update", learner.state, type(learner.loss).forward
 
     way = "ReplayBuffer.dumps, loads" if dumped else "state_dict of the replay buffer, torch.save"
-    name = f"{algorithm} replay buffer"
     return FileKind(
-        name if dumped else f"{name} state",
-        way,
-        save=save_buffer,
-        load=load_from_folder,
-        state=list_items_of_buffer,
-        go_on=sample_further,
-    )
+        f"{algorithm} replay buffer{'' if dumped else ' state'}", way, save=save_buffer,
+        load=load_from_folder, state=list_items_of_buffer, go_on=sample_further,
+    )  # fmt: skip
 
 
 def _make_normalised_environment(make_env: Callable[..., Any]) -> Any:
-    from torchrl.envs import GymWrapper, TransformedEnv
-
-    environment = TransformedEnv(GymWrapper(make_env(), device="cpu"), VECNORM())
+    environment = TransformedEnv(wrap_environment(make_env()), VECNORM())
     environment.set_seed(0)
     return environment
 
@@ -447,10 +430,8 @@ def _make_kind_of_trainer_file(algorithm: str) -> FileKind:
 
 
 def _list_kinds_of_files(algorithm: str) -> Iterator[FileKind]:
-    loss, both = (
-        "state_dict of the loss, torch.save",
-        "state_dict of loss and optimizer, torch.save",
-    )
+    loss = "state_dict of the loss, torch.save"
+    both = "state_dict of loss and optimizer, torch.save"
     yield _make_kind_of_state_files(algorithm, "loss", loss, "loss")
     yield _make_kind_of_state_files(algorithm, "optimizer", both, "loss", "optimizer")
     yield _make_kind_of_policy_file(algorithm)
@@ -466,21 +447,20 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def _make_trainings_with_files(algorithm: str) -> Iterator[TrainingWithFiles]:
-    yield TrainingWithFiles(
-        partial(_train_learner, algorithm),
-        mark_stored(_list_kinds_of_files(algorithm), _STORED_KINDS),
-    )
+def _list_trainings_and_kinds(algorithm: str) -> Iterator[tuple[Any, Iterable[FileKind]]]:
+    yield partial(_train_learner, algorithm), _list_kinds_of_files(algorithm)
     if algorithm in ("ppo", "sac", "td3"):
-        trainer = mark_stored([_make_kind_of_trainer_file(algorithm)], _STORED_KINDS)
-        yield TrainingWithFiles(partial(_train_and_save_midway, algorithm), trainer)
+        yield partial(_train_and_save_midway, algorithm), [_make_kind_of_trainer_file(algorithm)]
     if algorithm == "ppo":
-        yield TrainingWithFiles(
-            _train_normalised_environment,
-            mark_stored([_make_kind_of_statistics_file()], _STORED_KINDS),
-        )
+        yield _train_normalised_environment, [_make_kind_of_statistics_file()]
 
 
 def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return {algorithm: tuple(_make_trainings_with_files(algorithm)) for algorithm in _DELAYED}
+    return {
+        algorithm: tuple(
+            TrainingWithFiles(train, mark_stored(kinds, _STORED_KINDS))
+            for train, kinds in _list_trainings_and_kinds(algorithm)
+        )
+        for algorithm in _ALGORITHMS
+    }

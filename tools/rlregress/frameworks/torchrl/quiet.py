@@ -13,13 +13,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
 
-import numpy as np
 import torch
 
 from rlregress.probing.interface import Inputs, Probe, Unprobed, Unsupported
-
-#: inputs -> numbers in any form; :func:`make_quiet_probe` makes a vector of them.
-Raw = Callable[[Inputs], Any]
 
 
 @contextlib.contextmanager
@@ -89,17 +85,17 @@ def _skip_pandas() -> Iterator[None]:
             sys.modules.pop("pandas", None)
 
 
-def make_quiet_probe(probe: Raw) -> Probe:
-    """Return the probe within ``silence_and_speed_up_torchrl``, its result a float64 vector.
+def make_quiet_probe(probe: Probe) -> Probe:
+    """Return the probe within ``silence_and_speed_up_torchrl``.
 
     It raises Unprobed where the installed version lacks something.
     """
 
     @functools.wraps(probe)
-    def run_probe_quietly(inputs: Inputs) -> np.ndarray:
+    def run_probe_quietly(inputs: Inputs) -> Any:
         with silence_and_speed_up_torchrl():
             try:
-                return np.atleast_1d(np.asarray(probe(inputs), dtype=np.float64))
+                return probe(inputs)
             except Unsupported as error:
                 raise Unprobed(str(error), is_known=False) from error
 

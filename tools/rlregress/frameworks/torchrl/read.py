@@ -27,7 +27,6 @@ from rlregress.frameworks.torchrl.api import (
     DQNLoss,
     DQNTrainer,
     EGreedyModule,
-    GymWrapper,
     HardUpdate,
     IndependentNormal,
     OneHot,
@@ -59,6 +58,7 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_v_network,
 )
 from rlregress.frameworks.torchrl.quiet import silence_and_speed_up_torchrl
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train.trainers import (
     check_and_select_hyperparameters,
     make_trainer_and_loss,
@@ -249,16 +249,18 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
 
     What the installed version does not have is left out.
     """
-    cells: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
-        ("ppo", "library"): _read_ppo_defaults,
-        ("ppo", "trainer"): lambda: _read_defaults_of_trainer_signature("ppo"),
-        ("sac", "library"): _read_sac_defaults,
-        ("td3", "library"): lambda: _read_td3_or_ddpg_defaults("td3"),
-        ("td3", "trainer"): lambda: _read_defaults_of_trainer_signature("td3"),
-        ("ddpg", "library"): lambda: _read_td3_or_ddpg_defaults("ddpg"),
-        ("ddpg", "trainer"): lambda: _read_defaults_of_trainer_signature("ddpg"),
-        ("dqn", "library"): _read_dqn_defaults,
-        ("dqn", "trainer"): lambda: _read_defaults_of_trainer_signature("dqn"),
+    of_library: dict[str, Callable[[], dict[str, Any]]] = {
+        "ppo": _read_ppo_defaults,
+        "sac": _read_sac_defaults,
+        "td3": lambda: _read_td3_or_ddpg_defaults("td3"),
+        "ddpg": lambda: _read_td3_or_ddpg_defaults("ddpg"),
+        "dqn": _read_dqn_defaults,
+    }
+    cells = {
+        (algorithm, scope): of_library[algorithm]
+        if scope == "library"
+        else functools.partial(_read_defaults_of_trainer_signature, keywords)
+        for (algorithm, scope), keywords in _KEYWORDS.items()
     }
     with isolate_random_generators(), silence_and_speed_up_torchrl():
         supported = _call_supported_readers(cells)
@@ -274,16 +276,14 @@ def _call_supported_readers(readers: Mapping[Any, Callable[[], Any]]) -> dict[An
     return supported
 
 
-def _read_defaults_of_trainer_signature(algorithm: str) -> dict[str, Any]:
+def _read_defaults_of_trainer_signature(
+    keywords: Mapping[str, tuple[Any, str]],
+) -> dict[str, Any]:
     # a trainer takes a collector and a loss: what it is set to without more is its signature
-    keywords = _KEYWORDS[algorithm, "trainer"]
-
-    def read_default(called: Any, name: str) -> Any:
-        return find_parameter(called, name).default
-
-    return _call_supported_readers(
-        {name: functools.partial(read_default, *pair) for name, pair in keywords.items()}
+    parameters = _call_supported_readers(
+        {name: functools.partial(find_parameter, *pair) for name, pair in keywords.items()}
     )
+    return {name: parameter.default for name, parameter in parameters.items()}
 
 
 #: hyperparameter -> how it is read of a loss, by default and of a trainer that is set to it.
@@ -345,10 +345,6 @@ def _make_critics() -> Any:
     return [make_q_network(Constant(0.0)) for _ in range(2)]
 
 
-def _make_deterministic_actor() -> Any:
-    return TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
-
-
 def _read_off_policy_defaults(algorithm: str, loss: Any, **others: Any) -> dict[str, Any]:
     loss.make_value_estimator()
     return {
@@ -371,7 +367,8 @@ def _read_sac_defaults() -> dict[str, Any]:
 
 
 def _read_td3_or_ddpg_defaults(algorithm: str) -> dict[str, Any]:
-    actor, bounds = _make_deterministic_actor(), make_action_box(-1.0, 1.0)
+    actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
+    bounds = make_action_box(-1.0, 1.0)
     if algorithm == "td3":
         loss = make_td3_loss(actor, _make_critics(), action_spec=bounds)
     else:
@@ -415,7 +412,7 @@ def read_applied_hyperparameters(
         algorithm, lambda: gymnasium.make("Pendulum-v1"), settings, total_steps=10**9, seed=0
     )
     with isolate_random_generators(), silence_and_speed_up_torchrl():
-        environment = use_single_precision(GymWrapper(request.make_env(), device="cpu"))
+        environment = use_single_precision(wrap_environment(request.make_env()))
         trainer, loss = make_trainer_and_loss(request, environment, settings)
         used = _read_settings_of_trainer(algorithm, trainer, loss)
         trainer.collector.shutdown()

@@ -74,21 +74,16 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
     return record
 
 
-_OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "lstm"))
-
-
-def _make_probe_of_gru_and_lstm(measurement: recurrent.Measurement) -> Probe:
-    """Return a probe of the mean of a measurement over agents with GRU and with LSTM."""
-    return recurrent.make_probe_averaged_over_agents(measurement, _OF_GRU, _OF_LSTM)
-
-
+_AGENTS = [partial(_train_with_settings, kind) for kind in ("gru", "lstm")]
+#: what is measured for agents with GRU alone
+_OF_ONE_AGENT = ("recurrent.minibatches", "recurrent.padding")
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _make_probe_of_gru_and_lstm(recurrent.flag_memory_resets_in_rollout),
-    "recurrent.update": _make_probe_of_gru_and_lstm(recurrent.flag_changed_outputs_in_update),
-    "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _OF_GRU),
-    "recurrent.padding": partial(recurrent.count_steps_in_loss_means, _OF_GRU),
-    "recurrent.bootstrap": _make_probe_of_gru_and_lstm(recurrent.flag_bootstrapped_values),
-    "recurrent.critic": _make_probe_of_gru_and_lstm(recurrent.flag_memory_of_critic),
+    **{
+        id: recurrent.make_probe_averaged_over_agents(
+            measure, *(_AGENTS[:1] if id in _OF_ONE_AGENT else _AGENTS)
+        )
+        for id, measure in recurrent.MEASUREMENTS.items()
+    },
 }
 ABSENT: Mapping[str, str] = {
     "recurrent.padding.divergence": "reports neither divergence nor clipped ratios",

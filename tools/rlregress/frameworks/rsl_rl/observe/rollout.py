@@ -19,7 +19,7 @@ from rlregress.probing.layers import (
     make_output_constant,
     measure_ppo_initialisation,
 )
-from rlregress.probing.scripted import Scripted
+from rlregress.probing.scripted import Scripted, make_script_of_segment
 
 #: log of a standard deviation that does not matter beside a mean
 _NARROW = -12.0
@@ -132,13 +132,6 @@ def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
 
 def _compute_advantages_and_targets(inputs: Inputs, **algorithm: Any) -> np.ndarray:
     """Return advantages and value targets of a segment with V(s) = s, [2, steps]."""
-    script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
-    environment = Scripted(
-        observations=inputs["values"],
-        next_observations=inputs["next_values"],
-        rewards=inputs["rewards"],
-        **script,
-    )
     advantages: list[np.ndarray] = []
 
     def copy_advantages(storage: Any) -> None:
@@ -149,7 +142,7 @@ def _compute_advantages_and_targets(inputs: Inputs, **algorithm: Any) -> np.ndar
         )
 
     trainings.train_and_record(
-        environment,
+        Scripted(**make_script_of_segment(inputs)),
         1,
         steps=len(inputs["rewards"]),
         networks=trainings.LINEAR,

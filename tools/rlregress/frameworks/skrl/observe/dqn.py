@@ -10,5 +10,8 @@ from rlregress.measurements import dqn
 from rlregress.probing.interface import Probe
 
 PROBES: Mapping[str, Probe] = {
-    id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items()
+    **{id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items()},
+    "target.hard_update_period": partial(
+        dqn.measure_steps_between_hard_updates, partial(Driver, polyak=1.0)
+    ),
 }

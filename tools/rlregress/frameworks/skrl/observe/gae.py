@@ -7,21 +7,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from skrl.resources.preprocessors.torch import RunningStandardScaler
 
-from rlregress.frameworks.skrl.agents import AgentSetup, Layers
+from rlregress.frameworks.skrl.agents import AgentSetup, Layers, make_scaler_settings
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train_and_record
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import find_last_linear_layer
-from rlregress.probing.scripted import Scripted
+from rlregress.probing.scripted import Scripted, make_script_of_segment
 
 #: values are scaled, with statistics of so many rows that a rollout does not move them
 _MEAN, _DEVIATION, _ROWS = 1.0, 2.0, 1e12
-_SCALED = {
-    "value_preprocessor": RunningStandardScaler,
-    "value_preprocessor_kwargs": {"size": 1, "device": "cpu", "clip_threshold": float("inf")},
-}
+_SCALED = make_scaler_settings("value", clip_threshold=float("inf"))
 
 
 def _make_value_linear(training: AgentSetup, slope: float, offset: float = 0.0) -> None:
@@ -49,13 +45,6 @@ def _compute_advantages_and_targets(
     """
     advantages: list[torch.Tensor] = []
     steps = len(inputs["rewards"])
-    script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
-    environment = Scripted(
-        observations=inputs["values"],
-        next_observations=inputs["next_values"],
-        rewards=inputs["rewards"],
-        **script,
-    )
 
     def copy_advantages_and_returns(tensors: Any) -> None:
         returns, values = (
@@ -67,7 +56,7 @@ def _compute_advantages_and_targets(
 
     train_and_record(
         steps,
-        environment,
+        Scripted(**make_script_of_segment(inputs)),
         rollouts=steps,
         layers=Layers(sizes=()),
         prepare=prepare,
@@ -110,7 +99,7 @@ PROBES: Mapping[str, Probe] = {
     "gae.truncation": _measure_advantages,
     "gae.truncation.asked": lambda i: _measure_advantages(i, time_limit_bootstrap=True),
     "gae.value_target": lambda i: _compute_advantages_and_targets(i)[1].numpy(),
-    "gae.lambda_zero": lambda i: np.array([0.0, *_measure_advantages(i)]),
+    "gae.lambda_zero": lambda i: [0.0, *_measure_advantages(i)],
     "gae.stored_values": _measure_advantage_after_value_change,
 }
 _ONE_ESTIMATOR = "estimates advantages by one function, without such a switch"

@@ -11,7 +11,13 @@ import torch
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, AgentSetup, Layers, call_after_model
+from rlregress.frameworks.skrl.agents import (
+    NEVER,
+    AgentSetup,
+    Layers,
+    call_after_model,
+    make_scaler_settings,
+)
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train_and_record
 from rlregress.measurements import normalisation
 from rlregress.measurements.normalisation import (
@@ -26,59 +32,56 @@ from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 
-def _convert_to_rows(numbers: Any) -> torch.Tensor:
-    return torch.as_tensor(np.asarray(numbers, dtype=np.float32)).reshape(-1, 1)
-
-
-def _make_scaler(mean: float = 0.0, deviation: float = 1.0, **options: Any) -> Any:
+def _make_scaler(deviation: float = 1.0, **options: Any) -> Any:
     scaler = RunningStandardScaler(1, device="cpu", **options)
-    scaler.running_mean[:], scaler.running_variance[:] = mean, deviation**2
+    scaler.running_mean[:], scaler.running_variance[:] = 0.0, deviation**2
     return scaler
 
 
-def _measure_scaling_after_each_batch(inputs: Inputs) -> np.ndarray:
+def _scale(scaler: Any, numbers: Any, **mode: bool) -> np.ndarray:
+    """Pass rows of one number through a scaler; return its outputs, [n]."""
+    rows = torch.as_tensor(np.asarray(numbers, dtype=np.float32)).reshape(-1, 1)
+    return scaler(rows, **mode).flatten().double().numpy()
+
+
+def _measure_scaling_after_each_batch(inputs: Inputs) -> list[float]:
     scaler = _make_scaler()
-    statistics = []
+    statistics: list[float] = []
     for name in ("first", "second"):
-        scaler(_convert_to_rows(inputs[name]), train=True)
-        statistics.append(float(scaler(_convert_to_rows(inputs["number"]))))
-    return np.array(statistics)
+        _scale(scaler, inputs[name], train=True)
+        statistics += list(_scale(scaler, inputs["number"]))
+    return statistics
 
 
 def _measure_finiteness_after_one_row(inputs: Inputs) -> np.ndarray:
     scaler = _make_scaler()
-    scaler(_convert_to_rows(inputs["number"]), train=True)
-    return np.array([float(np.isfinite(float(scaler(_convert_to_rows(0.0)))))])
+    _scale(scaler, inputs["number"], train=True)
+    return np.isfinite(_scale(scaler, 0.0))
 
 
 def _measure_clip(inputs: Inputs) -> np.ndarray:
     scaler = _make_scaler()
-    scaler(_convert_to_rows(inputs["observations"][:-2]), train=True)
-    return scaler(_convert_to_rows(inputs["observations"][-2:])).flatten().double().numpy()
+    _scale(scaler, inputs["observations"][:-2], train=True)
+    return _scale(scaler, inputs["observations"][-2:])
 
 
 def _measure_inverse_scaling(inputs: Inputs) -> np.ndarray:
     scaler = _make_scaler(deviation=float(inputs["deviation"]))
-    return scaler(_convert_to_rows(inputs["numbers"]), inverse=True).flatten().double().numpy()
+    return _scale(scaler, inputs["numbers"], inverse=True)
 
 
 def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> np.ndarray:
     scaler = _make_scaler(deviation=float(inputs["deviation"]), clip_threshold=float("inf"))
-    return np.log10([float(scaler(_convert_to_rows(inputs["distance"])))])
-
-
-def _make_preprocessor_settings(name: str) -> dict[str, Any]:
-    options = {"size": 1, "device": "cpu"}
-    return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": options}
+    return np.log10(_scale(scaler, inputs["distance"]))
 
 
 def _measure_scaled_value_and_returns(inputs: Inputs) -> np.ndarray:
-    rewards, targets = inputs["rewards"], []  # type: Any, list[np.ndarray]
+    rewards = inputs["rewards"]
+    targets: list[np.ndarray] = []
 
     def copy_targets(tensors: Any) -> None:
-        targets.extend(
-            tensors[name][:, 0, 0].double().numpy().copy() for name in ("values", "returns")
-        )
+        value, *_ = tensors["values"][:, 0, 0].double().numpy()
+        targets.append(np.array([value, *tensors["returns"][:, 0, 0].double().numpy()]))
 
     train_and_record(
         len(rewards),
@@ -87,10 +90,9 @@ def _measure_scaled_value_and_returns(inputs: Inputs) -> np.ndarray:
         change=copy_targets,
         prepare=lambda training: make_output_constant(training.models["value"], inputs["value"]),
         learning_rate=0.0,
-        **_make_preprocessor_settings("value"),
+        **make_scaler_settings("value"),
     )
-    values, returns = targets
-    return np.array([values[0], *returns])
+    return targets[0]
 
 
 def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
@@ -102,27 +104,27 @@ def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
         layers=Layers(sizes=()),
         prepare=lambda trained: fill_parameters(trained.models["policy"].net.parameters(), 1.0),
         learning_rate=0.0,
-        **_make_preprocessor_settings("observation"),
+        **make_scaler_settings("observation"),
     )
     return training.flag_policy_changes_at_start(2)
 
 
 def _make_sac_training_with_steps(steps: int, *environment: Scripted) -> AgentSetup:
     """Return a training of SAC that has stored ``steps`` steps and made no update."""
-    settings = {"batch_size": steps, **_make_preprocessor_settings("observation")}
+    settings = {"batch_size": steps, **make_scaler_settings("observation")}
     training = AgentSetup("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
     training.run_steps(steps)
     return training
 
 
-def _count_scaler_updates(inputs: Inputs) -> np.ndarray:
+def _count_scaler_updates(inputs: Inputs) -> float:
     size = int(inputs["batch_size"])
     training = _make_sac_training_with_steps(size)
     scaler = training.agent.checkpoint_modules.get("observation_preprocessor")
     scaler = scaler or training.agent.checkpoint_modules["state_preprocessor"]
     before = float(scaler.current_count)
     training.update_once()
-    return np.array([(float(scaler.current_count) - before) / size])
+    return (float(scaler.current_count) - before) / size
 
 
 def _measure_stored_terminal_observation(inputs: Inputs) -> np.ndarray:

@@ -58,7 +58,7 @@ def _run_update(settings: ppo.Settings) -> ppo.Effects:
     )
 
 
-def _measure_loss_of_estimated_advantages(inputs: Inputs, minibatches: int) -> np.ndarray:
+def _measure_loss_of_estimated_advantages(inputs: Inputs, minibatches: int) -> float:
     """Return the policy loss of a rollout whose estimated advantages are those of the inputs.
 
     V is 0 and nothing follows a step, so that rewards are advantages.
@@ -75,43 +75,36 @@ def _measure_loss_of_estimated_advantages(inputs: Inputs, minibatches: int) -> n
         value_loss_scale=0.0,
         ratio_clip=0.2,
     )
-    return np.array([np.mean(training.losses)])
+    return float(np.mean(training.losses))
 
 
-def _measure_loss_with_normalised_advantages(inputs: Inputs) -> np.ndarray:
+def _measure_loss_with_normalised_advantages(inputs: Inputs) -> float:
     return _measure_loss_of_estimated_advantages(
         inputs, len(inputs["advantages"]) // int(inputs["minibatch_size"])
     )
 
 
-def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> np.ndarray:
-    advantage = float(
-        _measure_loss_of_estimated_advantages(
-            {"advantages": [inputs["advantage"]], "ratio": 1.0}, 1
-        )[0]
-    )
-    return np.array([1.0, advantage] if np.isfinite(advantage) else [0.0, 0.0])
+def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> list[float]:
+    single_step = {"advantages": [inputs["advantage"]], "ratio": 1.0}
+    loss = _measure_loss_of_estimated_advantages(single_step, 1)
+    return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
 
 
-def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
+def _measure_adam_epsilon(inputs: Inputs) -> float:
     training = AgentSetup("ppo")
-    parameters = [
-        parameter for model in training.models.values() for parameter in model.parameters()
-    ]
-    return np.array([read_log10_adam_eps(training.optimizers["policy"], parameters)])
+    parameters = [p for model in training.models.values() for p in model.parameters()]
+    return read_log10_adam_eps(training.optimizers["policy"], parameters)
 
 
-def _measure_initialisation(inputs: Inputs) -> np.ndarray:
+def _measure_initialisation(inputs: Inputs) -> list[float]:
     sizes = [int(inputs["hidden"])] * 2
     dimensions = int(inputs["observation_dimensions"]), int(inputs["action_dimensions"])
     training = instantiated.Settings(sizes, "elu", *dimensions)
-    layers = list_linear_layers(training.make_policy(stochastic=True)) + list_linear_layers(
-        training.make_value_model(False)
-    )
-    return np.array(measure_ppo_initialisation(layers))
+    parts = training.make_policy(stochastic=True), training.make_value_model(False)
+    return measure_ppo_initialisation([own for part in parts for own in list_linear_layers(part)])
 
 
-def _measure_log_std(inputs: Inputs) -> np.ndarray:
+def _measure_log_std(inputs: Inputs) -> list[float]:
     policy = instantiated.Settings([16], "elu", 1, 1).make_policy(stochastic=True)
     for layer in list_linear_layers(policy):
         fill_parameters([layer.bias], 0.0)
@@ -119,7 +112,7 @@ def _measure_log_std(inputs: Inputs) -> np.ndarray:
     for number in (0.0, float(inputs["observation"])):
         instantiated.make_act_function(policy)(torch.full((1, 1), number))
         logs.append(float(policy.distribution(role="policy").stddev.detach().log()))
-    return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
+    return [logs[0], abs(logs[1] - logs[0]) > 1e-6]
 
 
 def _make_training_with_policy(
@@ -131,23 +124,23 @@ def _make_training_with_policy(
     return training
 
 
-def _measure_action_bounding(inputs: Inputs) -> np.ndarray:
+def _measure_action_bounding(inputs: Inputs) -> list[float]:
     executed, stored = [], []
     for mean in inputs["samples"]:
         training = _make_training_with_policy(inputs, mean)
         training.run_steps(1)
         executed.append(training.environments[0].received[-1].item())
         stored.append(float(training.read_stored_tensor("actions")[0]))
-    return np.array(executed + stored)
+    return executed + stored
 
 
-def _measure_actions_at_fixed_means(inputs: Inputs) -> np.ndarray:
+def _measure_actions_at_fixed_means(inputs: Inputs) -> list[float]:
     executed = []
     for mean in inputs["means"]:
         training = _make_training_with_policy(inputs, mean, float(np.log(inputs["scale"])))
         training.make_trainer(1).eval()
         executed.append(training.environments[0].received[-1].item())
-    return np.array(executed)
+    return executed
 
 
 def _measure_action_beyond_bounds(inputs: Inputs) -> np.ndarray:
@@ -156,7 +149,7 @@ def _measure_action_beyond_bounds(inputs: Inputs) -> np.ndarray:
     return training.environments[0].received[-1]
 
 
-def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_wrong_log_probs(inputs: Inputs) -> float:
     count = int(inputs["count"])
     training = train_and_record(
         count,
@@ -164,7 +157,7 @@ def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
         learning_rate=0.0,
         prepare=lambda trained: make_output_constant(trained.models["policy"], inputs["mean"]),
     )
-    return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
+    return float(np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01))
 
 
 PROBES: Mapping[str, Probe] = {

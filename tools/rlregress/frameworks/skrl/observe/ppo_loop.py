@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 from skrl.resources.schedulers.torch import KLAdaptiveLR
-from torch.optim.lr_scheduler import LinearLR
 
-from rlregress.frameworks.skrl.agents import AgentSetup
+from rlregress.frameworks.skrl.agents import AgentSetup, make_falling_rate_settings
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import (
     AgentTraining,
     make_change_of_tensors,
@@ -39,10 +38,7 @@ def _train_with_settings(settings: loop.Settings) -> AgentTraining:
         options["value_loss_scale"] = 0.0
     if settings.is_annealed("learning_rate"):
         # it is stepped after each epoch
-        ends = {"start_factor": 1.0, "end_factor": 0.0}
-        rollouts = settings.total // settings.steps
-        options["learning_rate_scheduler"] = LinearLR
-        options["learning_rate_scheduler_kwargs"] = {**ends, "total_iters": rollouts}
+        options.update(make_falling_rate_settings(settings.total // settings.steps))
     changed = settings.ratio != 1.0 or settings.advantage is not None
 
     def prepare_agent(training: AgentSetup) -> None:
@@ -84,7 +80,7 @@ def _make_recording_scheduler(divergences: list[float]) -> Any:
     return Recorded
 
 
-def _measure_kl_estimate(inputs: Inputs) -> np.ndarray:
+def _measure_kl_estimate(inputs: Inputs) -> list[float]:
     divergences: list[float] = []
     count = len(inputs["ratios"])
     train_and_record(
@@ -94,7 +90,7 @@ def _measure_kl_estimate(inputs: Inputs) -> np.ndarray:
         learning_rate_scheduler=_make_recording_scheduler(divergences),
         learning_rate=1e-12,
     )
-    return np.array(divergences)
+    return divergences
 
 
 def _measure_learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
@@ -118,7 +114,7 @@ def _measure_learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
     return np.array(training.rates[1:]) / start
 
 
-def _measure_stored_rollout_observations(inputs: Inputs) -> np.ndarray:
+def _measure_stored_rollout_observations(inputs: Inputs) -> list[float]:
     limit = int(inputs["time_limit"])
     environment = make_counting_environment(
         limit, truncated=make_script_of_end_after(limit), restarts=True
@@ -126,7 +122,7 @@ def _measure_stored_rollout_observations(inputs: Inputs) -> np.ndarray:
     training = train_and_record(15, environment, rollouts=5)
     tensors = training.training.memory.tensors.values()
     terminal = any(bool((tensor == limit).any()) for tensor in tensors)
-    return np.array([*np.concatenate(training.stored), terminal])
+    return [*np.concatenate(training.stored), terminal]
 
 
 _NO_SCHEDULE = "has schedules of the learning rate alone"

@@ -122,10 +122,10 @@ def _does_second_action_differ(is_over: bool | None) -> bool:
     return abs(means[1] - means[0]) > _NEGLIGIBLE
 
 
-def _measure_memory_between_actions(inputs: Inputs) -> np.ndarray:
+def _measure_memory_between_actions(inputs: Inputs) -> list[float]:
     episode = int(inputs["episode"])
     environment = Scripted(terminated=make_script_of_end_after(episode))
-    evaluated = [-1.0, -1.0]
+    evaluated: list[float] = [-1.0, -1.0]
     try:
         _make_recurrent_training(environment).make_trainer(episode + 1).eval()
         first, *later = (float(action[0]) for action in environment.received)
@@ -133,26 +133,19 @@ def _measure_memory_between_actions(inputs: Inputs) -> np.ndarray:
     except UnboundLocalError as error:
         if not was_raised_in(error, "skrl"):
             raise
-    return np.array(
-        [*map(_does_second_action_differ, (False, True, None)), *evaluated], dtype=np.float64
-    )
+    return [*map(_does_second_action_differ, (False, True, None)), *evaluated]
 
 
-_OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "lstm"))
-
-
-def _make_probe_of_gru_and_lstm(measurement: recurrent.Measurement) -> Probe:
-    """Return a probe of the mean of a measurement over agents with GRU and with LSTM."""
-    return recurrent.make_probe_averaged_over_agents(measurement, _OF_GRU, _OF_LSTM)
-
-
+_AGENTS = [partial(_train_with_settings, kind) for kind in ("gru", "lstm")]
+#: what is measured for agents with GRU alone
+_OF_ONE_AGENT = ("recurrent.minibatches", "recurrent.padding")
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _make_probe_of_gru_and_lstm(recurrent.flag_memory_resets_in_rollout),
-    "recurrent.update": _make_probe_of_gru_and_lstm(recurrent.flag_changed_outputs_in_update),
-    "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _OF_GRU),
-    "recurrent.padding": partial(recurrent.count_steps_in_loss_means, _OF_GRU),
-    "recurrent.bootstrap": _make_probe_of_gru_and_lstm(recurrent.flag_bootstrapped_values),
-    "recurrent.critic": _make_probe_of_gru_and_lstm(recurrent.flag_memory_of_critic),
+    **{
+        id: recurrent.make_probe_averaged_over_agents(
+            measure, *(_AGENTS[:1] if id in _OF_ONE_AGENT else _AGENTS)
+        )
+        for id, measure in recurrent.MEASUREMENTS.items()
+    },
     "recurrent.predict": _measure_memory_between_actions,
 }
 ABSENT: Mapping[str, str] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
@@ -13,7 +12,6 @@ from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, AgentSetup
 from rlregress.frameworks.skrl.observe.drivers.twins import Driver, count_trained_critics
 from rlregress.measurements.twin_agents import Settings
-from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_output_constant
@@ -37,7 +35,7 @@ def _measure_next_observation(inputs: Inputs) -> np.ndarray:
     return training.read_stored_tensor("next_observations")[[2, 4], 0, 0].double().numpy()
 
 
-def _measure_sampling(inputs: Inputs) -> np.ndarray:
+def _measure_sampling(inputs: Inputs) -> float:
     count = int(inputs["count"])
     torch.manual_seed(shift_seed(int(inputs["seed"])))
     training = AgentSetup("td3", rows=count)
@@ -46,10 +44,10 @@ def _measure_sampling(inputs: Inputs) -> np.ndarray:
     rewards[:, 0, 0] = torch.arange(count)
     training.memory.filled = True
     (batch,) = training.memory.sample(names=["rewards"], batch_size=count)
-    return np.array([len(torch.unique(batch[0])) / count])
+    return len(torch.unique(batch[0])) / count
 
 
-def _measure_rows_after_warmup(inputs: Inputs) -> np.ndarray:
+def _measure_rows_after_warmup(inputs: Inputs) -> list[float]:
     stored = []
     for kind in ("sac", "td3"):
         training = AgentSetup(
@@ -60,7 +58,7 @@ def _measure_rows_after_warmup(inputs: Inputs) -> np.ndarray:
         )
         training.run_steps(int(inputs["steps"]))
         stored.append(float(len(training.memory)))
-    return np.array(stored)
+    return stored
 
 
 def _measure_overwriting(inputs: Inputs) -> np.ndarray:
@@ -71,14 +69,14 @@ def _measure_overwriting(inputs: Inputs) -> np.ndarray:
     return np.sort(training.read_stored_tensor("rewards").flatten().double().numpy())
 
 
-def _measure_target_with_both_flags(inputs: Inputs) -> np.ndarray:
+def _measure_target_with_both_flags(inputs: Inputs) -> float:
     settings = Settings(
         reward=float(inputs["reward"]),
         discount=float(inputs["discount"]),
         terminated=1.0,
         truncated=1.0,
     )
-    return np.array([Driver("td3", settings).compute_target([inputs["value"]] * 2)])
+    return Driver("td3", settings).compute_target([inputs["value"]] * 2)
 
 
 def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
@@ -89,7 +87,7 @@ def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
     return memory.get_tensor_by_name("truncated")[:steps, 0, 0].double().numpy()
 
 
-def _measure_autoreset(inputs: Inputs) -> np.ndarray:
+def _measure_autoreset(inputs: Inputs) -> list[float]:
     steps = int(inputs["steps"])
     environments = [
         Scripted(rewards=1.0, terminated=make_script_of_end_after(int(inputs["episode"])))
@@ -98,16 +96,15 @@ def _measure_autoreset(inputs: Inputs) -> np.ndarray:
     # one environment is reset by the trainer: Gymnasium's vectorised form begins with two
     training = AgentSetup("td3", *environments, learning_starts=NEVER)
     training.run_steps(steps)
-    return np.array(
-        [0.0, float((training.read_stored_tensor("rewards")[:steps, 0] == 0.0).double().mean())]
-    )
+    rewards = training.read_stored_tensor("rewards")[:steps, 0]
+    return [0.0, float((rewards == 0.0).double().mean())]
 
 
-def _measure_critic_count(inputs: Inputs) -> np.ndarray:
-    return np.array([float(count_trained_critics(AgentSetup(kind))) for kind in ("sac", "td3")])
+def _measure_critic_count(inputs: Inputs) -> list[int]:
+    return [count_trained_critics(AgentSetup(kind)) for kind in ("sac", "td3")]
 
 
-def _measure_share_of_mixed_exploration(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_mixed_exploration(inputs: Inputs) -> float:
     actions, count = int(inputs["actions"]), int(inputs["environments"])
     schedule = compat.make_epsilon_schedule(float(inputs["epsilon"]), float(inputs["epsilon"]), 1.0)
     training = AgentSetup("dqn", Scripted(discrete=actions), exploration_scheduler=schedule)
@@ -120,34 +117,7 @@ def _measure_share_of_mixed_exploration(inputs: Inputs) -> np.ndarray:
         drawn_actions = compat.act_on_observations(training.agent, torch.zeros(count, 1))[0]
         greedy = drawn_actions.flatten() == actions - 1
         mixed.append(bool(greedy.any()) and not bool(greedy.all()))
-    return np.array([np.mean(mixed)])
-
-
-def _measure_gaps_between_hard_updates(inputs: Inputs) -> np.ndarray:
-    training = AgentSetup(
-        "dqn",
-        Scripted(discrete=2),
-        target_update_interval=int(inputs["interval"]),
-        polyak=1.0,
-        learning_rate=0.0,
-        batch_size=1,
-    )
-    copies: list[int] = []
-    online, target = training.models.values()
-    update, step = getattr(training.agent, compat.UPDATE), 0
-
-    def record_and_update(*times: Any, **named: Any) -> None:
-        nonlocal step
-        step += 1
-        # the trained network moves at every update, so that a copy shows
-        fill_parameters(online.parameters(), step)
-        update(*times, **named)
-        if all(bool((p == step).all()) for p in target.parameters()):
-            copies.append(step)
-
-    with mock.patch.object(training.agent, compat.UPDATE, record_and_update):
-        training.run_steps(int(inputs["steps"]))
-    return np.diff(copies[:3]).astype(np.float64)
+    return float(np.mean(mixed))
 
 
 PROBES: Mapping[str, Probe] = {
@@ -160,7 +130,6 @@ PROBES: Mapping[str, Probe] = {
     "collection.autoreset": _measure_autoreset,
     "networks.critic_count": _measure_critic_count,
     "dqn.exploration.draw": _measure_share_of_mixed_exploration,
-    "target.hard_update_period": _measure_gaps_between_hard_updates,
 }
 ABSENT: Mapping[str, str] = {
     "replay.shared_observations": "stores the next observation of every step",

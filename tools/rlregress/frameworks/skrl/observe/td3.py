@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from unittest import mock
 
-import numpy as np
-
 from rlregress.frameworks.skrl.agents import NEVER, AgentSetup, Layers
 from rlregress.frameworks.skrl.observe.drivers.twins import Driver
 from rlregress.measurements import td3
@@ -15,7 +13,7 @@ from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
 
 
-def _flag_failure_before_policy_update(inputs: Inputs) -> np.ndarray:
+def _flag_failure_before_policy_update(inputs: Inputs) -> float:
     training = AgentSetup(
         "td3", policy_delay=int(inputs["delay"]), learning_starts=NEVER, batch_size=8
     )
@@ -27,8 +25,8 @@ def _flag_failure_before_policy_update(inputs: Inputs) -> np.ndarray:
     except (KeyError, NameError, ValueError) as error:
         if not was_raised_in(error, "skrl"):
             raise
-        return np.array([1.0])
-    return np.array([0.0])
+        return 1.0
+    return 0.0
 
 
 _DRIVER = partial(Driver, "td3")

@@ -64,7 +64,7 @@ def _run_update_and_read_policy(
     return float(find_last_linear_layer(policy).bias.detach()), float(policy.log_std.detach())
 
 
-def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
+def _measure_critic_updates(inputs: Inputs) -> float:
     rows = 2 * int(inputs["batch_size"])
     training = AgentSetup("trpo", rows=rows, rollouts=rows)
     steps: list[None] = []
@@ -72,7 +72,7 @@ def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
         training.optimizers["critic"], lambda: steps.append(None)
     ):
         training.run_steps(rows)
-    return np.array([len(steps) / 2])
+    return len(steps) / 2
 
 
 PROBES: Mapping[str, Probe] = {

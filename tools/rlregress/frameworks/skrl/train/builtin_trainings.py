@@ -17,13 +17,19 @@ import gymnasium
 import numpy as np
 import torch
 from skrl.memories.torch import RandomMemory
-from skrl.resources.noises.torch import GaussianNoise, OrnsteinUhlenbeckNoise
-from skrl.resources.preprocessors.torch import RunningStandardScaler
+from skrl.resources.noises.torch import OrnsteinUhlenbeckNoise
 from skrl.utils import set_seed
 from torch.optim.lr_scheduler import ExponentialLR, LinearLR
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import MODELS, AgentSetup, Layers, make_joint_trainer
+from rlregress.frameworks.skrl.agents import (
+    MODELS,
+    AgentSetup,
+    Layers,
+    make_joint_trainer,
+    make_noise_settings,
+    make_scaler_settings,
+)
 from rlregress.frameworks.skrl.recurrent_layers import Recurrence
 from rlregress.frameworks.skrl.train import runner_trainings
 from rlregress.probing.framework_errors import was_raised_in
@@ -55,11 +61,6 @@ def _make_schedule_settings(optimizer_count: int) -> dict[str, Any]:
     }
 
 
-def _make_scaler_settings(name: str, size: Any) -> dict[str, Any]:
-    kwargs = {"size": size, "device": "cpu"}
-    return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": kwargs}
-
-
 def _make_on_policy_settings(rates: int = 2, **settings: Any) -> dict[str, Any]:
     return {
         # 32 rows in 3 minibatches: the last one is another than the others
@@ -67,8 +68,8 @@ def _make_on_policy_settings(rates: int = 2, **settings: Any) -> dict[str, Any]:
         "rollouts": 16,
         "mini_batches": 3,
         "time_limit_bootstrap": True,
-        **_make_scaler_settings("observation", 3),
-        **_make_scaler_settings("value", 1),
+        **make_scaler_settings("observation", 3),
+        **make_scaler_settings("value", 1),
         **_make_schedule_settings(rates),
         **settings,
     }
@@ -83,33 +84,20 @@ def _make_off_policy_settings(rates: int = 2, **settings: Any) -> dict[str, Any]
         "polyak": 0.05,
         "random_timesteps": 6,
         "learning_starts": 12,
-        **_make_scaler_settings("observation", 3),
+        **make_scaler_settings("observation", 3),
         **_make_schedule_settings(rates),
         **settings,
     }
 
 
-def _make_noise_settings(name: str, noise_class: Any, **arguments: float) -> dict[str, Any]:
-    return {name: noise_class, f"{name}_kwargs": {**arguments, "device": "cpu"}}
-
-
 def _make_td3_settings() -> dict[str, Any]:
-    explores = _make_noise_settings("exploration_noise", GaussianNoise, mean=0.0, std=0.1)
-    smooths = _make_noise_settings("smooth_regularization_noise", GaussianNoise, mean=0.0, std=0.4)
     # a schedule for one of two
     return _make_off_policy_settings(
-        **explores,
-        **smooths,
+        **make_noise_settings("exploration_noise", std=0.1),
+        **make_noise_settings("smooth_regularization_noise", std=0.4),
         grad_norm_clip=0.5,
         learning_rate_scheduler=(None, ExponentialLR),
         learning_rate_scheduler_kwargs=({}, {"gamma": 0.9}),
-    )
-
-
-def _make_ddpg_settings() -> dict[str, Any]:
-    noise = {"theta": 0.15, "sigma": 0.1, "base_scale": 1.0}
-    return _make_off_policy_settings(
-        **_make_noise_settings("exploration_noise", OrnsteinUhlenbeckNoise, **noise)
     )
 
 
@@ -121,7 +109,11 @@ SETTINGS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "trpo": lambda: _make_on_policy_settings(1, learning_epochs=2),
     "sac": lambda: _make_off_policy_settings(3, grad_norm_clip=0.5),
     "td3": _make_td3_settings,
-    "ddpg": _make_ddpg_settings,
+    "ddpg": lambda: _make_off_policy_settings(
+        **make_noise_settings(
+            "exploration_noise", OrnsteinUhlenbeckNoise, theta=0.15, sigma=0.1, base_scale=1.0
+        )
+    ),
     "dqn": lambda: _make_off_policy_settings(
         1,
         update_interval=2,
@@ -188,7 +180,7 @@ def _make_training(
         settings.update(_make_recurrent_overrides(settings))
     if alone and not compat.FIRST:
         environments = [_StatefulEnvironment(single) for single in environments]
-        settings.update(_make_scaler_settings("state", 2))
+        settings.update(make_scaler_settings("state", 2))
     sharing = alone and algorithm in _SHARING and not names
     layers = _LAYERS._replace(memory=memory, initialised=alone)
     return AgentSetup(
@@ -286,7 +278,7 @@ def _train_dqn_on_discrete_observations(make_env: Callable[..., Any], seed: int)
     environments = [make_env(first=n, **spaces) for n in range(2)]
     settings = {
         **SETTINGS["dqn"](),
-        **_make_scaler_settings("observation", environments[0].observation_space),
+        **make_scaler_settings("observation", environments[0].observation_space),
     }
     training = AgentSetup("dqn", *environments, layers=_LAYERS, **settings)
     training.action_space.seed(seed)

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from skrl.resources.noises.torch import GaussianNoise
 from skrl.utils import set_seed
 from torch import nn
-from torch.optim.lr_scheduler import LinearLR
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import AgentSetup, Layers
+from rlregress.frameworks.skrl.agents import (
+    AgentSetup,
+    Layers,
+    make_falling_rate_settings,
+    make_noise_settings,
+)
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
@@ -86,13 +89,6 @@ _TRACKED = {
 }
 
 
-def _make_noise_settings(name: str, deviation: Any) -> dict[str, Any]:
-    """Return settings of a Gaussian noise in the environment's units; none without a deviation."""
-    if not deviation:
-        return {}
-    return {name: GaussianNoise, f"{name}_kwargs": {"mean": 0.0, "std": deviation, "device": "cpu"}}
-
-
 def _make_ppo_arguments(
     settings: dict[str, Any], environments: int, steps: int, reasons: list[str]
 ) -> tuple[dict[str, Any], int]:
@@ -107,12 +103,7 @@ def _make_ppo_arguments(
     if settings.pop("anneal_learning_rate", False):
         # it is lowered after every epoch
         epochs = max(steps // rows, 1) * settings["epochs"]
-        arguments["learning_rate_scheduler"] = LinearLR
-        arguments["learning_rate_scheduler_kwargs"] = {
-            "start_factor": 1.0,
-            "end_factor": 0.0,
-            "total_iters": epochs,
-        }
+        arguments.update(make_falling_rate_settings(epochs))
     return arguments, rollout
 
 
@@ -166,12 +157,13 @@ def make_arguments_of_hyperparameters(
     if algorithm == "sac":
         settings.update(_make_sac_arguments(remaining))
     if algorithm in ("td3", "ddpg"):
-        settings.update(
-            _make_noise_settings("exploration_noise", remaining.pop("exploration_noise"))
-        )
-        settings.update(
-            _make_noise_settings("smooth_regularization_noise", remaining.pop("target_noise", None))
-        )
+        # in the environment's units
+        deviations = {
+            "exploration_noise": remaining.pop("exploration_noise"),
+            "smooth_regularization_noise": remaining.pop("target_noise", None),
+        }
+        for name, deviation in deviations.items():
+            settings.update(make_noise_settings(name, std=deviation) if deviation else {})
     if algorithm == "dqn":
         settings.update(_make_dqn_arguments(remaining, environments, reasons))
     remaining.update(
@@ -197,13 +189,10 @@ def _make_inputs_of_models(observations: Any, actions: Any = None) -> dict[str, 
 
 def _act_deterministically(training: AgentSetup, observations: Any) -> torch.Tensor:
     """Return the actions without noise: of the largest value, or a policy's mean or output."""
+    inputs = _make_inputs_of_models(observations)
     if "q_network" in training.models:
-        return (
-            training.models["q_network"]
-            .act(_make_inputs_of_models(observations), role="q_network")[0]
-            .argmax(1)
-        )
-    acted = training.models["policy"].act(_make_inputs_of_models(observations), role="policy")
+        return training.models["q_network"].act(inputs, role="q_network")[0].argmax(1)
+    acted = training.models["policy"].act(inputs, role="policy")
     return acted[-1].get("mean_actions", acted[0])
 
 
@@ -224,27 +213,15 @@ def _make_value_function(training: AgentSetup) -> Any:
     def estimate_values(observations: np.ndarray) -> np.ndarray:
         with _evaluate_without_side_effects():
             if "value" in training.models:
-                return (
-                    compute_output("value", _make_inputs_of_models(observations))
-                    .numpy()
-                    .reshape(-1)
-                )
-            if "q_network" in training.models:
-                return (
-                    compute_output("q_network", _make_inputs_of_models(observations))
-                    .amax(1)
-                    .numpy()
-                )
-            inputs = _make_inputs_of_models(
-                observations, _act_deterministically(training, observations)
-            )
-            critics = [name for name in training.models if name.startswith("critic")]
-            return (
-                torch.stack([compute_output(name, inputs) for name in critics])
-                .amin(0)
-                .numpy()
-                .reshape(-1)
-            )
+                values = compute_output("value", _make_inputs_of_models(observations))
+            elif "q_network" in training.models:
+                values = compute_output("q_network", _make_inputs_of_models(observations)).amax(1)
+            else:
+                actions = _act_deterministically(training, observations)
+                inputs = _make_inputs_of_models(observations, actions)
+                critics = [name for name in training.models if name.startswith("critic")]
+                values = torch.stack([compute_output(name, inputs) for name in critics]).amin(0)
+            return values.numpy().reshape(-1)
 
     return estimate_values
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player
+from rlregress.environments.atari_vision import Vision
 from rlregress.frameworks.torchrl.api import (
     GAE,
     CatFrames,
@@ -24,61 +26,62 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.observe.helpers import atari_games
 from rlregress.frameworks.torchrl.quiet import silence_and_speed_up_torchrl
+from rlregress.measurements import atari
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import isolate_random_generators
 
-Scene = Callable[..., np.ndarray]
-
 _SKIP = 4
 _STACK = (1, 4, 84, 84)
+#: wrapper -> what the program has in its place, one transform after the other
+_OF_PROGRAM = {
+    "WarpFrame": ("RenameTransform", "ToTensorImage", "GrayScale", "Resize"),
+    "ClipRewardEnv": ("SignTransform",),
+}
 
 
-def _make_player_of_base_environment(**options: Any) -> Player:
+def _make_player_in_library(game: AtariGame, wrapper: str) -> Player:
+    """Return a player of a transform, or of the frame skip of the wrapper for Gymnasium."""
+    if wrapper == "MaxAndSkipEnv":
+        return atari_games.make_player_of_transforms(frame_skip=_SKIP, game=game)
+    return atari_games.make_player_of_transforms(EndOfLifeTransform(), game=game)
+
+
+def _make_player_in_program(game: AtariGame, wrapper: str) -> Player:
+    """Return a player of transforms of the program, or of the environment that it begins with."""
+    if wrapper in _OF_PROGRAM:
+        transforms = atari_games.copy_program_transforms(*_OF_PROGRAM[wrapper])
+        with atari_games.enable_resizing_without_torchvision():
+            player = atari_games.make_player_of_transforms(*transforms, game=game)
+        return atari_games.unscale_observations(player) if wrapper == "WarpFrame" else player
+    options = {"frame_skip": 1} if wrapper == "EpisodicLifeEnv" else {}
+    return atari_games.make_player_with_extreme_draws(
+        atari_games.make_base_environment(game, **options), game, largest=False
+    )
+
+
+def _make_player_of_stack(make_stack: Callable[[], Any]) -> Player:
+    # the stack of the program has been made for pictures of this size
+    game = AtariGame(shape=(84, 84, 3))
+    return atari_games.unscale_observations(
+        atari_games.make_player_of_transforms(ToTensorImage(), GrayScale(), make_stack(), game=game)
+    )
+
+
+def _make_player_of_noops_in_library(longest: bool) -> Player:
     game = AtariGame()
-    return atari_games.make_player(atari_games.make_base_environment(game, **options), game)
+    return atari_games.make_player_with_extreme_draws(
+        atari_games.wrap_game(game, NoopResetEnv()), game, longest
+    )
 
 
-def _measure_noop_reset(make_player: Callable[[], Player]) -> np.ndarray:
-    openings = []
-    for most in (False, True):
-        player = make_player()
-        with atari_games.fix_random_integers_to_extreme(most):
-            openings.append(atari_play.list_actions_of_reset(player))
-    return atari_play.summarize_noop_resets(*openings)
+def _make_player_of_noops_in_program(longest: bool) -> Player:
+    game = AtariGame()
+    environment = atari_games.make_base_environment(game, frame_skip=1)
+    return atari_games.make_player_with_extreme_draws(environment, game, longest)
 
 
-def _measure_noop_reset_of_library(inputs: Inputs) -> np.ndarray:
-    del inputs
-    return _measure_noop_reset(lambda: atari_games.make_player_of_transforms(NoopResetEnv()))
-
-
-def _measure_noop_reset_of_script(inputs: Inputs) -> np.ndarray:
-    del inputs
-    return _measure_noop_reset(lambda: _make_player_of_base_environment(frame_skip=1))
-
-
-def _measure_fire_reset(inputs: Inputs) -> np.ndarray:
-    del inputs
-    openings = []
-    for fire in (True, False):
-        game = AtariGame(fire=fire)
-        with atari_games.fix_random_integers_to_extreme(largest=False):
-            openings.append(
-                atari_play.list_actions_of_reset(
-                    atari_games.make_player(atari_games.make_base_environment(game), game)
-                )
-            )
-    return atari_play.summarize_fire_resets(*openings)
-
-
-def _make_probe_of_wrapper_skip(scene: Scene) -> Probe:
-    """Return a probe that plays a scene through the frame skip of the wrapper for Gymnasium."""
-    return lambda inputs: scene(atari_games.make_player_of_transforms(frame_skip=_SKIP), inputs)
-
-
-def _make_probe_of_program_skip(scene: Scene) -> Probe:
-    """Return a probe that plays a scene through the frame skip of the program."""
-    return lambda inputs: scene(_make_player_of_base_environment(), inputs)
+def _make_vision(pixel: float) -> Vision:
+    return atari_games.make_vision_of_pictures(torch.full(_STACK, float(pixel) / 255.0))
 
 
 def _measure_frames_past_end(inputs: Inputs) -> np.ndarray:
@@ -115,41 +118,6 @@ def _make_batch_of_lost_life(inputs: Inputs) -> TensorDict:
     return TensorDict({"observation": observation, "next": TensorDict(following, [1, 1])}, [1, 1])
 
 
-def _measure_warp_frame(inputs: Inputs) -> np.ndarray:
-    picture = inputs["picture"]
-    game = AtariGame(shape=picture.shape, picture=picture)
-    warping = atari_games.copy_program_transforms(
-        "RenameTransform", "ToTensorImage", "GrayScale", "Resize"
-    )
-    with atari_games.enable_resizing_without_torchvision():
-        player = atari_games.make_player_of_transforms(*warping, game=game)
-    return atari_play.play_warped_frame(atari_games.unscale_observations(player), inputs)
-
-
-def _make_game_with_large_picture() -> AtariGame:
-    # the stack of the program has been made for pictures of this size
-    return AtariGame(shape=(84, 84, 3))
-
-
-def _make_probe_of_frame_stack(make_stack: Callable[[], Any]) -> Probe:
-    return lambda inputs: atari_play.play_stacked_frames(
-        atari_games.unscale_observations(
-            atari_games.make_player_of_transforms(
-                ToTensorImage(), GrayScale(), make_stack(), game=_make_game_with_large_picture()
-            )
-        )
-    )
-
-
-def _measure_reward_clip(inputs: Inputs) -> np.ndarray:
-    return atari_play.play_rewards(
-        atari_games.make_player_of_transforms(
-            *atari_games.copy_program_transforms("SignTransform")
-        ),
-        inputs,
-    )
-
-
 def _measure_scaling_by_transform(inputs: Inputs) -> np.ndarray:
     """Return each scaled pixel twice: policy and value read the same entry of a transform."""
     recorded = []
@@ -176,59 +144,49 @@ def _measure_scaling_by_program(inputs: Inputs) -> np.ndarray:
     return np.concatenate([atari_vision.measure_inputs_at_corner(vision) for vision in visions])
 
 
-def _make_probe_of_networks(measure: Scene) -> Probe:
-    return lambda inputs: measure(
-        atari_games.make_vision_of_pictures(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
-    )
-
-
-def _measure_wrapper_order(inputs: Inputs) -> np.ndarray:
-    player = atari_games.make_player_waiting_at_reset(int(inputs["noops"]))
-    # whatever is done while waiting, it is not FIRE
-    with atari_games.fix_random_integers_to_extreme(largest=True):
-        return atari_play.play_game_through_all_wrappers(player)
-
-
+#: scope -> its preprocessing, and the details that are measured as those of other frameworks
+_MEASURED: Mapping[str, tuple[atari.Preprocessing, Sequence[str]]] = {
+    "library": (
+        atari.Preprocessing(
+            _make_player_in_library,
+            _make_player_of_noops_in_library,
+            partial(_make_player_of_stack, lambda: CatFrames(N=4, dim=-3)),
+            atari_games.make_player_waiting_at_reset,
+            _make_vision,
+        ),
+        (
+            "atari.noop_reset", "atari.episodic_life", "atari.max_and_skip",
+            "atari.max_and_skip.end", "atari.max_and_skip.stale", "atari.frame_stack",
+        ),
+    ),
+    "script": (
+        atari.Preprocessing(
+            _make_player_in_program,
+            _make_player_of_noops_in_program,
+            partial(
+                _make_player_of_stack, lambda: atari_games.copy_program_transforms("CatFrames")[0]
+            ),
+            atari_games.make_player_waiting_at_reset,
+            _make_vision,
+        ),
+        (
+            "atari.noop_reset", "atari.fire_reset", "atari.episodic_life", "atari.max_and_skip",
+            "atari.max_and_skip.end", "atari.max_and_skip.stale", "atari.warp_frame",
+            "atari.frame_stack", "atari.clip_reward", "atari.activation", "atari.shared_trunk",
+            "atari.networks", "atari.wrapper_order",
+        ),
+    ),
+}  # fmt: skip
 PROBES: Mapping[tuple[str, str], Probe] = {
-    ("atari.noop_reset", "library"): _measure_noop_reset_of_library,
-    ("atari.noop_reset", "script"): _measure_noop_reset_of_script,
-    ("atari.fire_reset", "script"): _measure_fire_reset,
-    ("atari.episodic_life", "library"): lambda inputs: atari_play.play_lost_lives(
-        atari_games.make_player_of_transforms(EndOfLifeTransform())
-    ),
-    ("atari.episodic_life", "script"): lambda inputs: atari_play.play_lost_lives(
-        _make_player_of_base_environment(frame_skip=1)
-    ),
+    **{
+        (id, scope): partial(atari.MEASUREMENTS[id], preprocessing)
+        for scope, (preprocessing, ids) in _MEASURED.items()
+        for id in ids
+    },
     ("atari.episodic_life.loss_key", "library"): _measure_advantages_at_lost_life,
-    ("atari.max_and_skip", "library"): _make_probe_of_wrapper_skip(atari_play.play_one_action),
-    ("atari.max_and_skip", "script"): _make_probe_of_program_skip(atari_play.play_one_action),
-    ("atari.max_and_skip.end", "library"): _make_probe_of_wrapper_skip(
-        atari_play.play_end_within_action
-    ),
-    ("atari.max_and_skip.end", "script"): _make_probe_of_program_skip(
-        atari_play.play_end_within_action
-    ),
-    ("atari.max_and_skip.stale", "library"): _make_probe_of_wrapper_skip(
-        atari_play.play_final_observation
-    ),
-    ("atari.max_and_skip.stale", "script"): _make_probe_of_program_skip(
-        atari_play.play_final_observation
-    ),
     ("atari.frame_skip.past_end", "library"): _measure_frames_past_end,
-    ("atari.warp_frame", "script"): _measure_warp_frame,
-    ("atari.frame_stack", "library"): _make_probe_of_frame_stack(lambda: CatFrames(N=4, dim=-3)),
-    ("atari.frame_stack", "script"): _make_probe_of_frame_stack(
-        lambda: atari_games.copy_program_transforms("CatFrames")[0]
-    ),
-    ("atari.clip_reward", "script"): _measure_reward_clip,
     ("atari.image_scaling", "library"): _measure_scaling_by_transform,
     ("atari.image_scaling", "script"): _measure_scaling_by_program,
-    ("atari.activation", "script"): _make_probe_of_networks(atari_vision.measure_activation_ranges),
-    ("atari.shared_trunk", "script"): _make_probe_of_networks(
-        atari_vision.count_parameters_by_output
-    ),
-    ("atari.networks", "script"): _make_probe_of_networks(atari_vision.list_layer_sizes),
-    ("atari.wrapper_order", "script"): _measure_wrapper_order,
 }
 ABSENT: Mapping[str, str] = {
     "atari.fire_reset.stale": "nothing presses FIRE on reset, see atari.fire_reset",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 
 from rlregress.frameworks.torchrl.observe.drivers.dqn import Driver
-from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import dqn
+from rlregress.probing.interface import Probe
 
 #: what is measured without a trainer.
 _OF_LOSSES = (
     "dqn.target.double", "dqn.target.ties", "dqn.target.terminal", "dqn.loss.kind",
     "dqn.epsilon.deterministic",
 )  # fmt: skip
-PROBES: dict[tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Probe] = {
     **{
         (id, "library"): partial(measure, Driver)
         for id, measure in dqn.MEASUREMENTS.items()

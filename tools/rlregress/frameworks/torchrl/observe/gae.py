@@ -1,35 +1,40 @@
-"""Probes of generalised advantage estimation."""
+"""Probes of generalised advantage estimation, and of its special cases."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
+import torch
 
-from rlregress.frameworks.torchrl.api import GAE
+from rlregress.frameworks.torchrl.api import GAE, advantages
+from rlregress.frameworks.torchrl.compat import call_with_newest_keywords
 from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
     make_identity_layer,
     make_segment_observing_values,
     make_v_network,
 )
 from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings, tiny_trainers
-from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.probing.interface import Inputs
-from rlregress.probing.scripted import Scripted
+from rlregress.probing.framework_errors import was_raised_in
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.scripted import Scripted, make_script_of_segment
 
 AdvantagesAndTargets = tuple[np.ndarray, np.ndarray]
 
 
-def _make_script_of_segment(inputs: Inputs) -> dict[str, Any]:
-    return {
-        "observations": inputs["values"],
-        "next_observations": inputs["next_values"],
-        "rewards": inputs["rewards"],
-        "terminated": inputs["terminated"],
-        "truncated": inputs["truncated"],
-    }
+def _make_estimator(inputs: Inputs, decay: float, network: Any = None, **options: Any) -> Any:
+    """Return TorchRL's estimator; V(s) = s, unless a value network is given."""
+    return call_with_newest_keywords(
+        GAE,
+        gamma=inputs["discount"],
+        lmbda=decay,
+        value_network=make_v_network(make_identity_layer() if network is None else network),
+        **options,
+    )
 
 
 def _run_estimator(inputs: Inputs) -> AdvantagesAndTargets:
@@ -40,12 +45,7 @@ def _run_estimator(inputs: Inputs) -> AdvantagesAndTargets:
         inputs["terminated"],
         inputs["truncated"],
     )
-    estimator = GAE(
-        gamma=inputs["discount"],
-        lmbda=inputs["trace"],
-        value_network=make_v_network(make_identity_layer()),
-    )
-    batch = estimator(batch)
+    batch = _make_estimator(inputs, inputs["trace"])(batch)
     return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
 
 
@@ -58,7 +58,7 @@ def _make_models() -> ppo_trainings.Models:
 def _run_trainer(inputs: Inputs) -> AdvantagesAndTargets:
     # without the normalisation of advantages, which has its own detail
     return ppo_trainings.run_trainer(
-        [Scripted(**_make_script_of_segment(inputs))], *[len(inputs["rewards"])] * 3,
+        [Scripted(**make_script_of_segment(inputs))], *[len(inputs["rewards"])] * 3,
         models=_make_models(),
         is_standardised=False, gamma=inputs["discount"], lmbda=inputs["trace"],
     ).get_estimates()  # fmt: skip
@@ -66,24 +66,74 @@ def _run_trainer(inputs: Inputs) -> AdvantagesAndTargets:
 
 def _run_script(inputs: Inputs) -> AdvantagesAndTargets:
     return ppo_trainings.run_ppo_program(
-        partial(Scripted, **_make_script_of_segment(inputs)), *[len(inputs["rewards"])] * 3,
+        partial(Scripted, **make_script_of_segment(inputs)), *[len(inputs["rewards"])] * 3,
         models=_make_models(), gamma=inputs["discount"], gae_lambda=inputs["trace"],
     ).get_estimates()  # fmt: skip
 
 
-def _make_advantages_probe(estimate: Callable[[Inputs], AdvantagesAndTargets]) -> Raw:
-    return lambda i: estimate(i)[0]
+def _measure_advantages_at_lambda_zero(inputs: Inputs) -> list[float]:
+    batch = make_segment_observing_values(
+        inputs["values"], inputs["next_values"], inputs["rewards"]
+    )
+    estimator = _make_estimator(inputs, 0.0, vectorized=True)
+    try:
+        estimated = estimator(batch)["advantage"].reshape(-1).tolist()
+    except (IndexError, ValueError, ZeroDivisionError) as error:
+        if not was_raised_in(error, "torchrl.objectives.value"):
+            raise
+        return [1.0] + [0.0] * len(inputs["rewards"])
+    return [0.0, *estimated]
 
 
-def _make_value_targets_probe(estimate: Callable[[Inputs], AdvantagesAndTargets]) -> Raw:
-    return lambda i: estimate(i)[1]
+def _measure_advantage_at_auto_reset(inputs: Inputs) -> float:
+    batch = make_segment_observing_values(
+        inputs["value"], inputs["next_value"], inputs["reward"], truncated=True
+    )
+    return float(_make_estimator(inputs, 0.8, auto_reset_env=True)(batch)["advantage"])
 
 
-PROBES: dict[tuple[str, str], Raw] = {
-    ("gae.truncation", "library"): _make_advantages_probe(_run_estimator),
-    ("gae.truncation", "trainer"): _make_advantages_probe(_run_trainer),
-    ("gae.truncation", "script"): _make_advantages_probe(_run_script),
-    ("gae.value_target", "library"): _make_value_targets_probe(_run_estimator),
-    ("gae.value_target", "trainer"): _make_value_targets_probe(_run_trainer),
-    ("gae.value_target", "script"): _make_value_targets_probe(_run_script),
+def _measure_use_of_vectorised_kernel(inputs: Inputs) -> float:
+    names = ("generalized_advantage_estimate", "vec_generalized_advantage_estimate")
+    kernels = {name: mock.Mock(wraps=getattr(advantages, name)) for name in names}
+    with mock.patch.multiple(advantages, **kernels):
+        _make_estimator(inputs, inputs["trace"])(
+            make_segment_observing_values([0.0, 1.0], [1.0, 2.0], [1.0, 1.0])
+        )
+    (name,) = [name for name in names if kernels[name].called]
+    return float(name == names[1])
+
+
+def _measure_advantage_after_value_change(inputs: Inputs) -> float:
+    batch = make_segment_observing_values(
+        inputs["value"], inputs["value"], inputs["reward"], terminated=True
+    )
+    stored = torch.full((1, 1, 1), inputs["value"], dtype=torch.float64)
+    batch["state_value"] = stored
+    batch["next", "state_value"] = stored.clone()
+    estimator = _make_estimator(inputs, 0.8, Constant(inputs["next_value"]))
+    return float(estimator(batch)["advantage"])
+
+
+def _estimate_numbers(
+    estimate: Callable[[Inputs], AdvantagesAndTargets], number: int, inputs: Inputs
+) -> np.ndarray:
+    """Return advantages (number 0) or value targets (1)."""
+    return estimate(inputs)[number]
+
+
+_ESTIMATES: dict[str, Callable[[Inputs], AdvantagesAndTargets]] = {
+    "library": _run_estimator,
+    "trainer": _run_trainer,
+    "script": _run_script,
+}
+PROBES: dict[tuple[str, str], Probe] = {
+    **{
+        (id, scope): partial(_estimate_numbers, estimate, number)
+        for number, id in enumerate(("gae.truncation", "gae.value_target"))
+        for scope, estimate in _ESTIMATES.items()
+    },
+    ("gae.lambda_zero", "library"): _measure_advantages_at_lambda_zero,
+    ("gae.reset_env", "library"): _measure_advantage_at_auto_reset,
+    ("gae.kernel", "library"): _measure_use_of_vectorised_kernel,
+    ("gae.stored_values", "library"): _measure_advantage_after_value_change,
 }

@@ -15,26 +15,34 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl import programs
-from rlregress.frameworks.torchrl.api import RewardNormalizer, TensorDict, VecNorm
+from rlregress.frameworks.torchrl.api import (
+    LazyTensorStorage,
+    ObservationNorm,
+    RewardClipping,
+    RewardNormalizer,
+    TensorDict,
+    TensorDictReplayBuffer,
+    VecNorm,
+    VecNormV2,
+)
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
-    EvaluatedProgramRun,
     make_program_environment,
     make_transformed_environment,
     pass_numbers_through_transforms,
+    run_ppo_program_with_evaluation,
     walk_through_environment,
     walk_through_normalised,
 )
-from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.frameworks.torchrl.scripted_environments import register_environment
-from rlregress.measurements import normalisation
+from rlregress.measurements import normalisation, normalisation_traps
 from rlregress.measurements.normalisation import (
     Script,
     Walked,
     count_steps_of_script,
     make_script_of_observations,
 )
-from rlregress.probing.interface import Inputs
-from rlregress.probing.scripted import Scripted
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
 #: of a walk that reads observations, or rewards, alone
 _NONE = np.zeros((0, 1))
@@ -76,7 +84,7 @@ def _normalise_rewards_by_trainer_hook(scripts: Sequence[Script]) -> Walked:
 
 def _measure_episode_return(inputs: Inputs) -> float:
     length = len(inputs["rewards"])
-    ends = np.arange(length) == length - 1
+    ends = make_script_of_end_after(length)
     environment = make_program_environment({"rewards": inputs["rewards"], "terminated": ends})
     return float(environment.rollout(length)["next", "episode_reward"][-1])
 
@@ -102,29 +110,56 @@ def _normalise_observations_in_evaluation(inputs: Inputs) -> np.ndarray:
     return walk_through_environment(environment, len(evaluation) - 1).observations[:, 0]
 
 
-def _run_ppo_program_with_evaluation(inputs: Inputs) -> EvaluatedProgramRun:
-    length = len(inputs["evaluation"])
-    ends = np.arange(length) == length - 1
-    return EvaluatedProgramRun(
-        inputs["training"],
-        make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends),
-    )
+def _run_ppo_program_with_evaluation(inputs: Inputs) -> tuple[np.ndarray, Any]:
+    ends = make_script_of_end_after(len(inputs["evaluation"]))
+    script = make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends)
+    return run_ppo_program_with_evaluation(inputs["training"], script)
 
 
 def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
     program = programs.load_program("ppo", "utils_mujoco")
     programs.find_first_name_in_program(program, "make_render_env")
-    checkpoint: Any = _run_ppo_program_with_evaluation(inputs).checkpoint
+    _, checkpoint = _run_ppo_program_with_evaluation(inputs)
     make = partial(Scripted, **make_script_of_observations(inputs["evaluation"]), dtype=np.float64)
     with register_environment(make) as name:
         checkpoint["env_name"] = name
-        spec = SimpleNamespace(
-            checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False
-        )
-        walked = walk_through_environment(
-            program.make_render_env(spec), len(inputs["evaluation"]) - 1
-        )
-        return walked.observations[:, 0]
+        settings = {"checkpoint": checkpoint, "env_kwargs": {}, "from_pixels": False}
+        environment = program.make_render_env(SimpleNamespace(**settings, device="cpu"))
+        steps = len(inputs["evaluation"]) - 1
+        return walk_through_environment(environment, steps).observations[:, 0]
+
+
+def _measure_replayed_observations(inputs: Inputs) -> torch.Tensor:
+    environment = make_transformed_environment(
+        make_script_of_observations(inputs["observations"]), VecNorm(in_keys=["observation"])
+    )
+    steps = len(inputs["observations"]) - 1
+    buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps), batch_size=2)
+    buffer.extend(environment.rollout(steps))
+    return buffer[torch.tensor([1, 2])]["observation"][:, 0]
+
+
+def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> torch.Tensor:
+    fixed = ObservationNorm(
+        loc=torch.tensor([0.0]),
+        scale=torch.tensor([inputs["deviation"]], dtype=torch.float32),
+        in_keys=["observation"],
+        standard_normal=True,
+    )
+    environment = make_transformed_environment(
+        make_script_of_observations([inputs["distance"], 0.0]), fixed
+    )
+    return environment.reset()["observation"].log10()
+
+
+def _measure_one_sided_reward_clipping(inputs: Inputs) -> np.ndarray:
+    try:
+        clip = RewardClipping(clamp_min=inputs["low"])
+    except (RuntimeError, TypeError, ValueError):
+        return np.array([1.0, 0.0, 0.0])
+    rewards = torch.tensor(inputs["rewards"], dtype=torch.float32)[:, None]
+    clipped = clip(TensorDict({"reward": rewards}, [len(rewards)]))["reward"]
+    return np.append(0.0, clipped[:, 0].numpy())
 
 
 _MEASUREMENTS = normalisation.MEASUREMENTS
@@ -135,7 +170,14 @@ _STREAMS = (
     "normalisation.observation.clip",
     "normalisation.observation.statistics",
 )
-PROBES: Mapping[tuple[str, str], Raw] = {
+#: how VecNormV2 normalises, which a warning of VecNorm recommends in its place, where a detail asks
+#: for the recommended component
+_RECOMMENDED: Mapping[str, Mapping[str, Any]] = {
+    "normalisation.observation.early_scale": {"norm": VecNormV2},
+    "normalisation.observation.large_offset": {"norm": VecNormV2, "decay": 1.0},
+    "normalisation.environments": {"norm": VecNormV2, "decay": 1.0},
+}
+PROBES: Mapping[tuple[str, str], Probe] = {
     **{
         (id, "library"): partial(measure, walk_through_normalised)
         for id, measure in normalisation.MEASUREMENTS.items()
@@ -177,11 +219,24 @@ PROBES: Mapping[tuple[str, str], Raw] = {
         normalisation.measure_default_off_policy_normalisation, _walk_through_sac_program
     ),
     ("normalisation.evaluation", "library"): _normalise_observations_in_evaluation,
-    ("normalisation.evaluation", "script"): lambda i: _run_ppo_program_with_evaluation(i).evaluated,
+    ("normalisation.evaluation", "script"): lambda i: _run_ppo_program_with_evaluation(i)[0],
     ("normalisation.saved", "script"): _normalise_observations_after_loading,
+    **{
+        (id, "library"): partial(
+            measure, partial(walk_through_normalised, **_RECOMMENDED.get(id, {}))
+        )
+        for id, measure in normalisation_traps.MEASUREMENTS.items()
+    },
+    ("normalisation.replay", "library"): _measure_replayed_observations,
+    ("normalisation.fixed.epsilon", "library"): _measure_epsilon_with_fixed_statistics,
+    ("normalisation.reward_clip.one_sided", "library"): _measure_one_sided_reward_clipping,
 }
 
 ABSENT: Mapping[str, str] = {
+    "normalisation.terminal_observation": (
+        "stores observations as the agent was given them and brings none back to the "
+        "environment's units"
+    ),
     "normalisation.evaluation.same_wrapper": (
         "has no evaluator that is handed a second environment and fits its statistics"
     ),

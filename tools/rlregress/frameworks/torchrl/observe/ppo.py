@@ -1,8 +1,7 @@
-"""Probes of proximal policy optimisation: losses and networks."""
+"""Probes of proximal policy optimisation: its loss."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -10,24 +9,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl import programs
-from rlregress.frameworks.torchrl.api import (
-    AddStateIndependentNormalScale,
-    ExplorationType,
-    IndependentNormal,
-    set_exploration_type,
-)
+from rlregress.frameworks.torchrl.api import AddStateIndependentNormalScale, IndependentNormal
+from rlregress.frameworks.torchrl.compat import get_loss_output
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     make_action_box,
     make_stochastic_policy,
 )
-from rlregress.frameworks.torchrl.observe.helpers import ppo_losses, tiny_trainers
-from rlregress.frameworks.torchrl.quiet import Raw
+from rlregress.frameworks.torchrl.observe.helpers import ppo_losses
 from rlregress.measurements import ppo
 from rlregress.probing.driven import fill_parameters
-from rlregress.probing.interface import Inputs
-from rlregress.probing.scripted import Scripted
+from rlregress.probing.interface import Inputs, Probe
 
 
 def _run_update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
@@ -72,67 +64,39 @@ def _run_update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
     return ppo.Effects(float(total.detach()), float("nan"), *by_part)
 
 
-def _measure_policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
-    return float(
-        ppo_losses.compute_outputs_of_loss(0.0, batch, **options)["loss_objective"].detach()
+def _compute_policy_loss(advantages: Any, ratio: Any = 1.0, **options: Any) -> float:
+    outputs = ppo_losses.compute_outputs_of_loss(
+        len(advantages), advantages, ratio, clip_epsilon=0.2, **options
     )
+    return float(outputs["loss_objective"].detach())
 
 
 def _measure_loss_with_normalised_advantages(inputs: Inputs) -> float:
-    size = int(inputs["minibatch_size"])
-    parts = np.reshape(inputs["advantages"], (-1, size))
-    losses = [
-        _measure_policy_loss(
-            {"clip_epsilon": 0.2}, count=size, advantages=part, ratios=inputs["ratio"]
+    parts = np.reshape(inputs["advantages"], (-1, int(inputs["minibatch_size"])))
+    return float(np.mean([_compute_policy_loss(part, inputs["ratio"]) for part in parts]))
+
+
+def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> list[float]:
+    loss = _compute_policy_loss([inputs["advantage"]], normalize_advantage=True)
+    return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
+
+
+def _measure_kl_estimate(inputs: Inputs) -> float:
+    outputs = ppo_losses.compute_outputs_of_loss(len(inputs["ratios"]), ratios=inputs["ratios"])
+    return float(get_loss_output(outputs, "kl_approx").detach().mean())
+
+
+def _measure_normalised_advantage_with_mask(inputs: Inputs) -> list[float]:
+    count = len(inputs["advantages"])
+    # only the last sample has a ratio other than 1
+    ratios = [1.0] * (count - 1) + [inputs["ratio"]]
+    normalised = []
+    for mask in ({}, {"shifted_valid": torch.ones(count, 1, dtype=torch.bool)}):
+        loss = _compute_policy_loss(
+            inputs["advantages"], ratios, further=mask, normalize_advantage=True
         )
-        for part in parts
-    ]
-    return float(np.mean(losses))
-
-
-def _measure_loss_of_similar_advantages(inputs: Inputs) -> float:
-    return _measure_policy_loss(
-        {"clip_epsilon": 0.2, "normalize_advantage": True},
-        count=len(inputs["advantages"]),
-        advantages=inputs["advantages"],
-        ratios=inputs["ratio"],
-    )
-
-
-def _list_executed_and_stored_action(environment: Scripted, actor: Any) -> tuple[float, float]:
-    """Return a step's action as the environment received it and as the collector stored it."""
-    collector = tiny_trainers.make_collector(environment, actor, 1)
-    try:
-        batch = next(iter(collector))
-    finally:
-        collector.shutdown()
-    return float(environment.received[-1][0]), float(batch["action"])
-
-
-def _make_probe_of_action_bounding(make_actor: Any) -> Raw:
-    def measure_action_bounding(inputs: Inputs) -> list[float]:
-        pairs = []
-        for x in inputs["samples"]:
-            environment = Scripted(inputs["low"], inputs["high"])
-            with set_exploration_type(ExplorationType.RANDOM):
-                pairs.append(
-                    _list_executed_and_stored_action(
-                        environment, make_actor(environment, inputs, x)
-                    )
-                )
-        return [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
-
-    return measure_action_bounding
-
-
-def _make_library_actor(environment: Scripted, inputs: Inputs, x: float) -> Any:
-    return tiny_trainers.make_squashed_policy(environment, [x], 2e-6)
-
-
-def _make_script_actor(environment: Scripted, inputs: Inputs, x: float) -> Any:
-    actor, mean = programs.make_constant_actor_and_mean(inputs["low"], inputs["high"], 2e-6)
-    nn.init.constant_(mean, x)
-    return actor
+        normalised.append(-loss * count / (inputs["ratio"] - 1.0))
+    return normalised
 
 
 #: of the others the distance is what the class has by default
@@ -140,7 +104,7 @@ _SQUARED = (
     "ppo.value_loss.scale", "ppo.value_loss.coefficient", "ppo.value_clip",
     "ppo.value_clip.default", "ppo.value_clip.range", "ppo.value_clip.gradient",
 )  # fmt: skip
-PROBES: dict[tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Probe] = {
     **{
         (id, "library"): partial(
             measure, partial(_run_update, loss_critic_type="l2") if id in _SQUARED else _run_update
@@ -150,7 +114,13 @@ PROBES: dict[tuple[str, str], Raw] = {
         if id != "ppo.gradient_clip"
     },
     ("ppo.advantage_normalisation", "library"): _measure_loss_with_normalised_advantages,
-    ("ppo.advantage_normalisation.epsilon", "library"): _measure_loss_of_similar_advantages,
-    ("ppo.action.bounding", "library"): _make_probe_of_action_bounding(_make_library_actor),
-    ("ppo.action.bounding", "script"): _make_probe_of_action_bounding(_make_script_actor),
+    ("ppo.advantage_normalisation.epsilon", "library"): lambda i: _compute_policy_loss(
+        i["advantages"], i["ratio"], normalize_advantage=True
+    ),
+    (
+        "ppo.advantage_normalisation.single",
+        "library",
+    ): _measure_finiteness_and_loss_of_single_sample,
+    ("ppo.kl_estimator", "library"): _measure_kl_estimate,
+    ("advantage.masked_normalisation", "library"): _measure_normalised_advantage_with_mask,
 }

@@ -1,22 +1,29 @@
-"""Probes of PPO's loop: the trainer and the program on environments that count their steps."""
+"""Probes of PPO's loop: the trainer and the program, and their schedules."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 
+from rlregress.frameworks.torchrl.api import KLAdaptiveLR
+from rlregress.frameworks.torchrl.known_networks import FixedLocScale
 from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings
-from rlregress.frameworks.torchrl.quiet import Raw
+from rlregress.frameworks.torchrl.observe.helpers.tiny_trainers import SINGLE
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.framework_errors import was_raised_in
-from rlregress.probing.interface import Inputs
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import read_log10_adam_eps
 from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 #: a bound on the norm of the gradient that none of them reaches
 _NO_CLIP = 1e9
+#: gradients are this many times larger than those of a plain Gaussian policy and critic.
+_STEEP = 1e6
 
 
 def _make_scheduler_to_zero(rollouts: int) -> Any:
@@ -99,8 +106,9 @@ def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.L
 
 def _list_stored_observations_of_rollouts(scope: str, inputs: Inputs) -> list[float]:
     limit = int(inputs["time_limit"])
-    make = ppo_trainings.make_counting_environment_maker(
-        limit, truncated=make_script_of_end_after(limit), restarts=True
+    ends = make_script_of_end_after(limit)
+    make = partial(
+        make_counting_environment, limit, rewards=[1.0, -1.0], truncated=ends, restarts=True
     )
     rollouts = _run_training_in_scope(scope, make, 15, 5, 5).rollouts
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
@@ -109,34 +117,123 @@ def _list_stored_observations_of_rollouts(scope: str, inputs: Inputs) -> list[fl
     return [*observed.tolist(), terminal]
 
 
-_TRAINER, _SCRIPT = (partial(_train_with_settings, scope) for scope in ("trainer", "script"))
+class _SteepNetwork(torch.nn.Module):
+    """A network of a Gaussian, or of a value, with an enormous derivative by its parameter."""
 
-PROBES: dict[tuple[str, str], Raw] = {
+    def __init__(self, *scale: float) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self._scale = scale
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        output = (_STEEP * self.weight).expand(*observation.shape[:-1], 1)
+        if not self._scale:
+            return output
+        return output, torch.full_like(output, self._scale[0])
+
+
+def _make_plain_models() -> ppo_trainings.Models:
+    return ppo_trainings.make_gaussian_models(FixedLocScale([0.0], [0.1], SINGLE))
+
+
+def _train_on_rewards(
+    scope: str, rewards: Sequence[float], minibatch: int, **options: Any
+) -> ppo_trainings.LossTraining:
+    """Run one rollout of episodes of one step; with values of 0, rewards are advantages."""
+    make = partial(Scripted, rewards=list(rewards), terminated=[1.0] * len(rewards))
+    return _run_training_in_scope(scope, make, len(rewards), len(rewards), minibatch, **options)
+
+
+def _measure_loss_with_normalised_advantages(scope: str, inputs: Inputs) -> Any:
+    rewards = inputs["advantages"]
+    minibatch = int(inputs.get("minibatch_size", len(rewards)))
+    change = ppo_trainings.make_change_of_ratios(inputs["ratio"])
+    training = _train_on_rewards(
+        scope, rewards, minibatch, models=_make_plain_models(), change=change
+    )
+    return np.mean(training.losses)
+
+
+def _measure_capped_gradient_norm(scope: str, inputs: Inputs) -> float:
+    models = ppo_trainings.make_gaussian_models(_SteepNetwork(1.0), _SteepNetwork())
+    norms = _train_on_rewards(scope, [1.0, -3.0], 2, models=models).gradient_norms
+    return min(norms[0], inputs["cap"])
+
+
+def _measure_adam_epsilon_of_script(inputs: Inputs) -> float:
+    models = _make_plain_models()
+    optimizer = _train_on_rewards("script", [1.0, -3.0], 2, models=models).optimizer
+    return read_log10_adam_eps(optimizer, [p for model in models[:2] for p in model.parameters()])
+
+
+def _measure_adaptive_rates(inputs: Inputs) -> list[float]:
+    start = inputs["learning_rate"]
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=start)
+    scheduler = KLAdaptiveLR(optimizer, target_kl=inputs["target"])
+    rates = []
+    for divergence in inputs["divergences"]:
+        scheduler.step(float(divergence))
+        rates.append(optimizer.param_groups[0]["lr"] / start)
+    return rates
+
+
+def _measure_clip_ranges_of_program(inputs: Inputs) -> np.ndarray:
+    frames = int(inputs["rollout_steps"])
+    minibatch = frames // int(inputs["minibatches"])
+
+    def change_batch(batch: Any) -> None:
+        ppo_trainings.make_change_of_ratios(2.0)(batch)
+        # the program normalises advantages: pairs of +1 and -1 stay so
+        signs = torch.tensor([1.0, -1.0]).repeat(len(batch) // 2)
+        batch["advantage"] = signs.reshape(batch["advantage"].shape)
+
+    losses: list[float] = []
+    for anneal_lr in (False, True):
+        falling: dict[str, Any] = {"anneal_lr": anneal_lr, "anneal_clip_epsilon": True}
+        losses += ppo_trainings.run_ppo_program(
+            partial(Scripted, rewards=[1.0, -1.0]), frames * int(inputs["rollouts"]),
+            frames, minibatch, change=change_batch, **falling,
+        ).losses  # fmt: skip
+    # by the divisor n - 1; a sample of ratio 2 and negative advantage is not clipped
+    deviation = np.sqrt(minibatch / (minibatch - 1))
+    return (1.0 - 2.0 * deviation * np.array(losses)) / inputs["clip_range"]
+
+
+_TRAINER, _SCRIPT = (partial(_train_with_settings, scope) for scope in ("trainer", "script"))
+#: the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
+_OF_PROGRAM = (
+    "ppo.minibatches.remainder", "ppo.epochs.shuffle", "ppo.advantages.recomputed",
+    "ppo.advantage.granularity", "ppo.iterations", "ppo.learning_rate.schedule.asked",
+    "ppo.learning_rate.negative",
+)  # fmt: skip
+#: detail -> what measures it, of trainer and program
+_OF_BOTH: dict[str, Callable[[str, Inputs], Any]] = {
+    "ppo.segments": _list_stored_observations_of_rollouts,
+    "ppo.advantage_normalisation": _measure_loss_with_normalised_advantages,
+    "ppo.gradient_clip": _measure_capped_gradient_norm,
+}
+PROBES: dict[tuple[str, str], Probe] = {
     **{
         (id, "trainer"): partial(measure, _TRAINER)
         for id, measure in loop.MEASUREMENTS.items()
         # whoever writes the schedule of a trainer decides how low it gets
         if id != "ppo.learning_rate.negative"
     },
-    ("ppo.segments", "trainer"): partial(_list_stored_observations_of_rollouts, "trainer"),
+    **{(id, "script"): partial(loop.MEASUREMENTS[id], _SCRIPT) for id in _OF_PROGRAM},
+    **{
+        (id, scope): partial(measure, scope)
+        for id, measure in _OF_BOTH.items()
+        for scope in ("trainer", "script")
+    },
     ("ppo.parallel_gradient", "trainer"): partial(
         count_processes_and_backward_passes_per_step, _TRAINER
     ),
-    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
-    ("ppo.minibatches.remainder", "script"): partial(
-        loop.measure_optimizer_steps_of_two_rollouts, _SCRIPT
+    ("ppo.advantage_normalisation.epsilon", "trainer"): partial(
+        _measure_loss_with_normalised_advantages, "trainer"
     ),
-    ("ppo.epochs.shuffle", "script"): partial(loop.flag_sorted_and_repeated_epochs, _SCRIPT),
-    ("ppo.advantages.recomputed", "script"): partial(loop.flag_recomputed_advantages, _SCRIPT),
-    ("ppo.advantage.granularity", "script"): partial(
-        loop.measure_advantages_and_policy_changes, _SCRIPT
-    ),
-    ("ppo.iterations", "script"): partial(loop.measure_steps_and_updates, _SCRIPT),
-    ("ppo.segments", "script"): partial(_list_stored_observations_of_rollouts, "script"),
-    ("ppo.learning_rate.schedule.asked", "script"): partial(
-        loop.measure_falling_learning_rates, _SCRIPT
-    ),
-    ("ppo.learning_rate.negative", "script"): partial(loop.measure_lowest_learning_rate, _SCRIPT),
+    ("ppo.adam.epsilon", "script"): _measure_adam_epsilon_of_script,
+    ("ppo.learning_rate.adaptive", "library"): _measure_adaptive_rates,
+    ("ppo.clip_range.schedule.asked", "script"): _measure_clip_ranges_of_program,
 }
 
 #: detail id -> what TorchRL does not have.

@@ -1,8 +1,9 @@
-"""Probes of PPO's networks and of parts of its loss, for ``ppo_loop``."""
+"""Probes of PPO's networks, and of the actions that its policies take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from torch import nn
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import (
     MLP,
+    ExplorationType,
+    IndependentNormal,
     NormalParamExtractor,
     TanhNormal,
     TensorDict,
@@ -19,15 +22,15 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import (
+    LOG_PROBS,
     find_action_spec,
     find_deterministic_exploration,
-    get_loss_output,
 )
-from rlregress.frameworks.torchrl.known_networks import make_stochastic_policy
-from rlregress.frameworks.torchrl.observe.helpers import ppo_losses, tiny_trainers
-from rlregress.frameworks.torchrl.quiet import Raw
+from rlregress.frameworks.torchrl.known_networks import FixedLocScale, make_stochastic_policy
+from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
-from rlregress.probing.interface import Inputs
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import (
     describe_ppo_networks_as_numbers,
     list_linear_layers,
@@ -36,124 +39,130 @@ from rlregress.probing.layers import (
 from rlregress.probing.scripted import Scripted
 
 
-def make_library_networks(
-    low: list[float], high: list[float], observation_dimensions: int, hidden: int = 64
-) -> Any:
+def _make_library_networks(
+    low: list[float], high: list[float], observation_dimensions: int
+) -> tuple[Any, Any]:
     """Return actor and critic made of the library's MLP and NormalParamExtractor.
 
     Two hidden layers, which the library does not decide; all else as it is by default.
     """
-    cells = [hidden, hidden]
+    cells = [64, 64]
     environment = Scripted(low, high, observation_dimensions=observation_dimensions)
     spec = find_action_spec(wrap_environment(environment))
+    layers = MLP(observation_dimensions, 2 * len(low), num_cells=cells)
+    bounds = {"low": spec.space.low, "high": spec.space.high}
     actor = make_stochastic_policy(
-        nn.Sequential(
-            MLP(observation_dimensions, 2 * len(low), num_cells=cells), NormalParamExtractor()
-        ),
-        spec,
-        TanhNormal,
-        low=spec.space.low,
-        high=spec.space.high,
+        nn.Sequential(layers, NormalParamExtractor()), spec, TanhNormal, **bounds
     )
     critic = ValueOperator(MLP(observation_dimensions, 1, num_cells=cells), in_keys=["observation"])
     return actor, critic
 
 
-def _make_probe_of_networks(make_networks: Callable[..., Any]) -> Raw:
-    def measure_networks(inputs: Inputs) -> np.ndarray:
-        parts = make_networks([-1.0], [1.0], 1)
-        mlps = [m for part in parts for m in part.modules() if isinstance(m, MLP)]
-        return describe_ppo_networks_as_numbers(parts, 1, mlps, torch.as_tensor(inputs["fed"]))
-
-    return measure_networks
+def _describe_networks_of_program(inputs: Inputs) -> np.ndarray:
+    parts = programs.make_ppo_networks([-1.0], [1.0], 1)
+    mlps = [m for part in parts for m in part.modules() if isinstance(m, MLP)]
+    return describe_ppo_networks_as_numbers(parts, 1, mlps, torch.as_tensor(inputs["fed"]))
 
 
-def _make_probe_of_log_std(make_networks: Callable[..., Any]) -> Raw:
-    def measure_log_std(inputs: Inputs) -> list[float]:
-        actor, _ = make_networks([-1.0], [1.0], 1)
-        for layer in list_linear_layers(actor):
-            nn.init.zeros_(layer.bias)
-        logs = []
-        for x in (0.0, inputs["observation"]):
-            fed = TensorDict({"observation": torch.tensor([[x]])}, [1])
-            with torch.no_grad():
-                logs.append(float(actor(fed)["scale"].log()))
-        return [logs[0], abs(logs[1] - logs[0]) > 1e-6]
-
-    return measure_log_std
+def _measure_log_std(make_networks: Callable[..., Any], inputs: Inputs) -> list[float]:
+    actor, _ = make_networks([-1.0], [1.0], 1)
+    for layer in list_linear_layers(actor):
+        nn.init.zeros_(layer.bias)
+    logs = []
+    for x in (0.0, inputs["observation"]):
+        fed = TensorDict({"observation": torch.tensor([[x]])}, [1])
+        with torch.no_grad():
+            logs.append(float(actor(fed)["scale"].log()))
+    return [logs[0], abs(logs[1] - logs[0]) > 1e-6]
 
 
-MeanSetter = Callable[[float], Any]
+def _measure_initialisation(make_networks: Callable[..., Any], inputs: Inputs) -> list[float]:
+    bound = np.ones(int(inputs["action_dimensions"]))
+    parts = make_networks(list(-bound), list(bound), int(inputs["observation_dimensions"]))
+    return measure_ppo_initialisation([own for part in parts for own in list_linear_layers(part)])
 
 
-def _make_library_actor(environment: Scripted, inputs: Inputs) -> tuple[Any, MeanSetter]:
-    actor = tiny_trainers.make_squashed_policy(environment, [0.0], inputs["scale"])
+#: environment, standard deviation -> an actor with the same Gaussian in all states, and its mean
+ActorMaker = Callable[[Scripted, float], tuple[Any, torch.Tensor]]
+
+
+def _make_library_actor(environment: Scripted, deviation: float) -> tuple[Any, torch.Tensor]:
+    actor = tiny_trainers.make_squashed_policy(environment, [0.0], deviation)
     (loc,) = [p for name, p in actor.named_parameters() if "loc" in name]
-    return actor, loc.data.fill_
+    return actor, loc
 
 
-def _make_script_actor(environment: Scripted, inputs: Inputs) -> tuple[Any, MeanSetter]:
-    actor, mean = programs.make_constant_actor_and_mean(
-        inputs["low"], inputs["high"], inputs["scale"]
+def _make_script_actor(environment: Scripted, deviation: float) -> tuple[Any, torch.Tensor]:
+    bounds = environment.action_space
+    return programs.make_constant_actor_and_mean(
+        float(bounds.low[0]), float(bounds.high[0]), deviation
     )
-    return actor, mean.data.fill_
 
 
-def _make_probe_of_action_distribution(make_actor: Any) -> Raw:
-    def measure_actions_at_fixed_means(inputs: Inputs) -> list[float]:
-        executed = []
+def _measure_executed_and_stored_actions(make_actor: ActorMaker, inputs: Inputs) -> np.ndarray:
+    pairs = []
+    for x in inputs["samples"]:
         environment = Scripted(inputs["low"], inputs["high"])
-        playing = wrap_environment(environment)
-        actor, set_mean = make_actor(environment, inputs)
-        for mean in inputs["means"]:
-            set_mean(float(mean))
-            with set_exploration_type(find_deterministic_exploration()), torch.no_grad():
-                playing.rollout(1, actor)
-            executed.append(float(environment.received[-1][0]))
-        return executed
-
-    return measure_actions_at_fixed_means
+        actor, mean = make_actor(environment, 2e-6)
+        mean.data.fill_(x)
+        with set_exploration_type(ExplorationType.RANDOM):
+            batch = tiny_trainers.collect_batch(wrap_environment(environment), 1, actor)
+        pairs.append((float(environment.received[-1][0]), float(batch["action"])))
+    return np.transpose(pairs).ravel()
 
 
-def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> list[float]:
-    batch = {"count": 1, "advantages": inputs["advantage"]}
-    loss = float(
-        ppo_losses.compute_outputs_of_loss(0.0, batch, normalize_advantage=True)[
-            "loss_objective"
-        ].detach()
-    )
-    return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
+def _measure_actions_at_fixed_means(make_actor: ActorMaker, inputs: Inputs) -> list[float]:
+    environment = Scripted(inputs["low"], inputs["high"])
+    playing, executed = wrap_environment(environment), []
+    actor, mean = make_actor(environment, inputs["scale"])
+    for number in inputs["means"]:
+        mean.data.fill_(float(number))
+        with set_exploration_type(find_deterministic_exploration()), torch.no_grad():
+            playing.rollout(1, actor)
+        executed.append(float(environment.received[-1][0]))
+    return executed
 
 
-def _measure_kl_estimate(inputs: Inputs) -> float:
-    output = ppo_losses.compute_outputs_of_loss(
-        0.0, {"count": len(inputs["ratios"]), "ratios": inputs["ratios"]}
-    )
-    return float(get_loss_output(output, "kl_approx").detach().mean())
+def _measure_executed_action_beyond_bounds(inputs: Inputs) -> float:
+    environment = Scripted(inputs["low"], inputs["high"])
+    playing = wrap_environment(environment)
+    numbers = FixedLocScale([inputs["mean"]], [1e-6], tiny_trainers.SINGLE)
+    actor = make_stochastic_policy(numbers, find_action_spec(playing), IndependentNormal)
+    tiny_trainers.collect_batch(playing, 1, actor)
+    return float(environment.received[0].item())
 
 
-def _make_probe_of_initialisation(make_networks: Any) -> Raw:
-    def measure_initialisation(inputs: Inputs) -> list[float]:
-        dimensions = int(inputs["action_dimensions"])
-        actor, critic = make_networks(
-            [-1.0] * dimensions, [1.0] * dimensions, int(inputs["observation_dimensions"])
-        )
-        return measure_ppo_initialisation(list_linear_layers(actor) + list_linear_layers(critic))
+def _measure_share_of_wrong_log_probs(inputs: Inputs) -> float:
+    environment = Scripted()
+    actor = tiny_trainers.make_squashed_policy(environment, [inputs["mean"]], 1.0)
+    torch.manual_seed(shift_seed(int(inputs["seed"])))
+    batch = tiny_trainers.collect_batch(wrap_environment(environment), int(inputs["count"]), actor)
+    with torch.no_grad():
+        now = actor.get_dist(batch).log_prob(batch["action"])
+    (stored,) = [batch[name] for name in LOG_PROBS if name in batch.keys()]  # noqa: SIM118
+    return float((torch.abs(now - stored) > 0.01).double().mean())
 
-    return measure_initialisation
 
-
-PROBES: dict[tuple[str, str], Raw] = {
-    ("ppo.initialisation", "script"): _make_probe_of_initialisation(programs.make_ppo_networks),
-    ("ppo.initialisation", "library"): _make_probe_of_initialisation(make_library_networks),
-    ("ppo.networks", "script"): _make_probe_of_networks(programs.make_ppo_networks),
-    ("ppo.log_std", "library"): _make_probe_of_log_std(make_library_networks),
-    ("ppo.log_std", "script"): _make_probe_of_log_std(programs.make_ppo_networks),
-    ("ppo.action.distribution", "library"): _make_probe_of_action_distribution(_make_library_actor),
-    ("ppo.action.distribution", "script"): _make_probe_of_action_distribution(_make_script_actor),
-    (
-        "ppo.advantage_normalisation.single",
-        "library",
-    ): _measure_finiteness_and_loss_of_single_sample,
-    ("ppo.kl_estimator", "library"): _measure_kl_estimate,
+#: detail -> what measures it, and what it needs of library and program
+_OF_BOTH: Mapping[str, tuple[Callable[..., Any], Any, Any]] = {
+    "ppo.initialisation": (
+        _measure_initialisation, _make_library_networks, programs.make_ppo_networks,
+    ),
+    "ppo.log_std": (_measure_log_std, _make_library_networks, programs.make_ppo_networks),
+    "ppo.action.bounding": (
+        _measure_executed_and_stored_actions, _make_library_actor, _make_script_actor,
+    ),
+    "ppo.action.distribution": (
+        _measure_actions_at_fixed_means, _make_library_actor, _make_script_actor,
+    ),
+}  # fmt: skip
+PROBES: dict[tuple[str, str], Probe] = {
+    **{
+        (id, scope): partial(measure, make)
+        for id, (measure, *makers) in _OF_BOTH.items()
+        for scope, make in zip(("library", "script"), makers, strict=True)
+    },
+    ("ppo.networks", "script"): _describe_networks_of_program,
+    ("policy.out_of_bounds", "library"): _measure_executed_action_beyond_bounds,
+    ("policy.stored_log_prob", "library"): _measure_share_of_wrong_log_probs,
 }

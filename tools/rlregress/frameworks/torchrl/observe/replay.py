@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,45 +21,36 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.known_networks import make_v_network
 from rlregress.frameworks.torchrl.observe.drivers import twin_programs, twin_trainers
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
-from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
-from rlregress.probing.interface import Inputs
+from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.scripted import Scripted
+from rlregress.probing.scripted import Scripted, make_counting_environment
 
 
-def _make_linear_layer(slope: float, constant: float) -> nn.Linear:
+def _estimate_targets(inputs: Inputs, batch: Any, slope: float, constant: float) -> np.ndarray:
+    """Return the target of each step; an observation s has the value slope s + constant."""
     layer = nn.Linear(1, 1)
     nn.init.constant_(layer.weight, slope)
     nn.init.constant_(layer.bias, constant)
-    return layer
+    estimator = TD0Estimator(gamma=inputs["discount"], value_network=make_v_network(layer))
+    return estimator.value_estimate(batch).detach().numpy().reshape(-1)
 
 
 def _compute_nstep_targets(
     inputs: Inputs, environment: Scripted, slope: float = 1.0, constant: float = 0.0
-) -> Any:
-    """Return the n-step targets of all steps; an observation s has the value slope s + constant."""
+) -> np.ndarray:
     postprocess = MultiStep(gamma=inputs["discount"], n_steps=int(inputs["n"]))
-    batch = tiny_trainers.collect_random_batch(
+    batch = tiny_trainers.collect_batch(
         wrap_environment(environment), len(inputs["rewards"]), postproc=postprocess
     )
-    estimator = TD0Estimator(
-        gamma=inputs["discount"], value_network=make_v_network(_make_linear_layer(slope, constant))
-    )
-    return estimator.value_estimate(batch).detach().numpy().reshape(-1)
-
-
-def _make_counting_environment(inputs: Inputs) -> Scripted:
-    steps = range(len(inputs["rewards"]))
-    following = [step + 1 for step in steps]
-    return Scripted(observations=steps, next_observations=following, rewards=inputs["rewards"])
+    return _estimate_targets(inputs, batch, slope, constant)
 
 
 def _compute_first_target(inputs: Inputs, slope: float, constant: float) -> float:
-    return float(
-        _compute_nstep_targets(inputs, _make_counting_environment(inputs), slope, constant)[0]
-    )
+    rewards = inputs["rewards"]
+    environment = make_counting_environment(len(rewards), rewards=rewards)
+    return float(_compute_nstep_targets(inputs, environment, slope, constant)[0])
 
 
 def _measure_nstep_window(inputs: Inputs) -> list[float]:
@@ -73,17 +65,14 @@ def _measure_nstep_discount(inputs: Inputs) -> float:
     return _compute_first_target(inputs, 0.0, 1.0) - _compute_first_target(inputs, 0.0, 0.0)
 
 
-def _make_probe_of_targets(steps: Sequence[int]) -> Raw:
-    def measure_targets(inputs: Inputs) -> Any:
-        environment = Scripted(
-            next_observations=inputs["next_values"],
-            rewards=inputs["rewards"],
-            terminated=inputs["terminated"],
-            truncated=inputs["truncated"],
-        )
-        return _compute_nstep_targets(inputs, environment)[list(steps)]
-
-    return measure_targets
+def _measure_targets(steps: Sequence[int], inputs: Inputs) -> np.ndarray:
+    environment = Scripted(
+        next_observations=inputs["next_values"],
+        rewards=inputs["rewards"],
+        terminated=inputs["terminated"],
+        truncated=inputs["truncated"],
+    )
+    return _compute_nstep_targets(inputs, environment)[list(steps)]
 
 
 def _make_buffer(capacity: int, **options: Any) -> Any:
@@ -109,26 +98,23 @@ def _list_rewards_left_in_full_buffer(inputs: Inputs) -> Any:
     return np.sort(buffer[:]["reward"].numpy())
 
 
-def _make_probe_of_warmup_rows(driver: Callable[..., Any]) -> Raw:
-    def count_rows_stored_in_warmup(inputs: Inputs) -> list[float]:
-        settings = Settings(
-            steps=int(inputs["steps"]),
-            starts=int(inputs["warmup"]),
-            collected_at_once=int(inputs["batch"]),
-            batch_size=int(inputs["minibatch"]),
-        )
-        trained = [driver(family, settings) for family in ("sac", "td3")]
-        for training in trained:
-            training.run_loop()
-        return [float(len(training.buffer)) for training in trained]
-
-    return count_rows_stored_in_warmup
+def _count_rows_stored_in_warmup(driver: Callable[..., Any], inputs: Inputs) -> list[int]:
+    settings = Settings(
+        steps=int(inputs["steps"]),
+        starts=int(inputs["warmup"]),
+        collected_at_once=int(inputs["batch"]),
+        batch_size=int(inputs["minibatch"]),
+    )
+    trained = [driver(family, settings) for family in ("sac", "td3")]
+    for training in trained:
+        training.run_loop()
+    return [len(training.buffer) for training in trained]
 
 
 def _flag_nan_in_rebuilt_observation(inputs: Inputs) -> list[float]:
     environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
-        batch = tiny_trainers.collect_random_batch(
+        batch = tiny_trainers.collect_batch(
             wrap_environment(environment), int(inputs["capacity"]), compact_obs=True
         )
     except (ValueError, RuntimeError):
@@ -139,25 +125,21 @@ def _flag_nan_in_rebuilt_observation(inputs: Inputs) -> list[float]:
 
 def _measure_target_with_both_flags(inputs: Inputs) -> float:
     environment = Scripted(rewards=[inputs["reward"]], terminated=[1.0], truncated=[1.0])
-    batch = tiny_trainers.collect_random_batch(wrap_environment(environment), 4)
+    batch = tiny_trainers.collect_batch(wrap_environment(environment), 4)
     buffer = _make_buffer(4, batch_size=1)
     buffer.extend(batch)
-    estimator = TD0Estimator(
-        gamma=inputs["discount"],
-        value_network=make_v_network(_make_linear_layer(0.0, inputs["value"])),
-    )
-    return float(estimator.value_estimate(buffer.sample()))
+    return float(_estimate_targets(inputs, buffer.sample(), 0.0, inputs["value"])[0])
 
 
-PROBES: dict[tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Probe] = {
     ("nstep.window", "library"): _measure_nstep_window,
     ("nstep.discount", "library"): _measure_nstep_discount,
-    ("nstep.terminal", "library"): _make_probe_of_targets((0, 1, 2)),
-    ("nstep.truncation", "library"): _make_probe_of_targets((0, 1, 2)),
-    ("nstep.newest_steps", "library"): _make_probe_of_targets((4, 5)),
+    ("nstep.terminal", "library"): partial(_measure_targets, (0, 1, 2)),
+    ("nstep.truncation", "library"): partial(_measure_targets, (0, 1, 2)),
+    ("nstep.newest_steps", "library"): partial(_measure_targets, (4, 5)),
     ("replay.sampling", "library"): _measure_share_of_distinct_samples,
-    ("replay.warmup", "trainer"): _make_probe_of_warmup_rows(twin_trainers.Driver),
-    ("replay.warmup", "script"): _make_probe_of_warmup_rows(twin_programs.Driver),
+    ("replay.warmup", "trainer"): partial(_count_rows_stored_in_warmup, twin_trainers.Driver),
+    ("replay.warmup", "script"): partial(_count_rows_stored_in_warmup, twin_programs.Driver),
     ("replay.overwriting", "library"): _list_rewards_left_in_full_buffer,
     ("replay.shared_observations", "library"): _flag_nan_in_rebuilt_observation,
     ("replay.both_flags", "library"): _measure_target_with_both_flags,

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses, twin_programs, twin_trainers
-from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import sac
 from rlregress.measurements.twin_agents import Settings
-from rlregress.probing.interface import Inputs
+from rlregress.probing.interface import Inputs, Probe
 
 
 def _flag_changes_before_each_update(inputs: Inputs) -> np.ndarray:
@@ -81,7 +80,7 @@ _MEASURED: Sequence[tuple[str, Any, Sequence[str]]] = (
         "sac.temperature.learning_rate", "sac.reward_scaling", "sac.adam.epsilon",
     )),
 )  # fmt: skip
-PROBES: Mapping[tuple[str, str], Raw] = {
+PROBES: Mapping[tuple[str, str], Probe] = {
     **{
         (id, scope): partial(sac.MEASUREMENTS[id], driver)
         for scope, driver, ids in _MEASURED

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses, twin_programs, twin_trainers
-from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import td3
+from rlregress.probing.interface import Probe
 
 #: scope, what is measured in it, and the details.
 _MEASURED: Sequence[tuple[str, Any, Sequence[str]]] = (
@@ -33,7 +33,7 @@ _MEASURED: Sequence[tuple[str, Any, Sequence[str]]] = (
         "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
     )),
 )  # fmt: skip
-PROBES: Mapping[tuple[str, str], Raw] = {
+PROBES: Mapping[tuple[str, str], Probe] = {
     (id, scope): partial(td3.MEASUREMENTS[id], driver)
     for scope, driver, ids in _MEASURED
     for id in ids

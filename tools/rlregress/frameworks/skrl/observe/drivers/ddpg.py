@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from skrl.resources.noises.torch import GaussianNoise
 
-from rlregress.frameworks.skrl.agents import NEVER, AgentSetup, call_after_model
+from rlregress.frameworks.skrl.agents import (
+    NEVER,
+    AgentSetup,
+    call_after_model,
+    make_noise_settings,
+    make_outputs_constant,
+)
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.layers import make_output_constant
 
 
 def make_constant_noise_settings(number: float) -> dict[str, Any]:
     """Return settings of an agent whose exploration noise is always ``number``."""
     # of a deviation of 0 PyTorch makes no distribution
-    spread = {"mean": float(number), "std": 1e-9, "device": "cpu"}
-    return {"exploration_noise": GaussianNoise, "exploration_noise_kwargs": spread}
+    return make_noise_settings("exploration_noise", mean=float(number), std=1e-9)
 
 
 class Driver:
@@ -45,12 +48,12 @@ class Driver:
 
     def set_values(self, online: float, target: float) -> None:
         """Make the outputs of the Q networks, and of their targets, constant."""
-        _make_outputs_constant(self._training, ("critic", "target_critic"), online, target)
+        make_outputs_constant(self._training, ("critic", "target_critic"), [online], [target])
 
     def set_policy(self, online: float, target: float) -> None:
         """Make the outputs of the policy, and of its target, constant."""
         for training in filter(None, (self._training, self._fed)):
-            _make_outputs_constant(training, ("policy", "target_policy"), online, target)
+            make_outputs_constant(training, ("policy", "target_policy"), [online], [target])
 
     def fill_parameters(self, online: float, target: float) -> None:
         for name, network in self._training.models.items():
@@ -70,7 +73,7 @@ class Driver:
     def compute_critic_and_policy_loss(self, online: float, target: float) -> tuple[float, float]:
         """Return the losses of ``update`` for transitions that a training has collected."""
         fed = self._make_training_with_minibatch()
-        _make_outputs_constant(fed, ("critic", "target_critic"), online, target)
+        make_outputs_constant(fed, ("critic", "target_critic"), [online], [target])
         losses = watched_updates.run_and_record_losses(fed.update_once, fed.optimizers)
         return watched_updates.require_one_number(
             losses["critic"]
@@ -103,10 +106,3 @@ class Driver:
             on_step,
             lambda optimizer: roles[id(optimizer)],
         )
-
-
-def _make_outputs_constant(
-    training: AgentSetup, names: tuple[str, str], online: float, target: float
-) -> None:
-    for name, number in zip(names, (online, target), strict=False):
-        make_output_constant(training.models[name], [number])

@@ -7,32 +7,35 @@ from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
-import numpy as np
 import torch
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, AgentSetup
+from rlregress.frameworks.skrl.agents import MODELS, NEVER, AgentSetup, make_outputs_constant
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.framework_errors import was_raised_in
-from rlregress.probing.layers import make_output_constant
 
 
 class Driver:
-    """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``)."""
+    """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``).
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    Args:
+        options: further settings of the agent.
+    """
+
+    def __init__(self, settings: Settings, **options: Any) -> None:
+        self._settings, self._options = settings, options
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         self._training = self._make_training(settings.starts)
         self._fed: AgentSetup | None = None
 
     def _make_training(self, starts: int) -> AgentSetup:
         settings = self._settings
-        interval: dict[str, Any] = {}
-        if settings.target_every is not None:
-            interval["target_update_interval"] = settings.target_every
+        interval = settings.target_every
+        further = dict(self._options)
+        if interval is not None:
+            further["target_update_interval"] = interval
         environments = [self._envs.make_environment() for _ in range(settings.environments)]
         return AgentSetup(
             "dqn",
@@ -44,12 +47,12 @@ class Driver:
             discount_factor=settings.discount,
             update_interval=settings.every,
             exploration_scheduler=compat.make_epsilon_schedule(*settings.epsilon),
-            **interval,
+            **further,
         )
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Make the outputs of the Q network, and of its target, constant."""
-        _make_outputs_constant(self._training, online, target)
+        make_outputs_constant(self._training, MODELS["dqn"], online, target)
 
     def fill_parameters(self, online: float, target: float) -> None:
         for network, number in zip(self._training.models.values(), (online, target), strict=False):
@@ -63,9 +66,9 @@ class Driver:
         if self._fed is None:
             self._fed = self._make_training(NEVER)
             first = [1.0] + [0.0] * (self._settings.actions - 1)
-            _make_outputs_constant(self._fed, first, first)
+            make_outputs_constant(self._fed, MODELS["dqn"], first, first)
             self._fed.run_steps(self._settings.batch_size)
-        _make_outputs_constant(self._fed, online, target)
+        make_outputs_constant(self._fed, MODELS["dqn"], online, target)
         losses = watched_updates.run_and_record_losses(self._fed.update_once, self._fed.optimizers)
         return watched_updates.require_one_number(losses["critic"])
 
@@ -96,10 +99,3 @@ class Driver:
         if draw is None:
             return nullcontext()
         return mock.patch.object(torch, "rand", lambda *size, **_: torch.full(size, float(draw)))
-
-
-def _make_outputs_constant(
-    training: AgentSetup, online: Sequence[float], target: Sequence[float]
-) -> None:
-    for network, values in zip(training.models.values(), (online, target), strict=False):
-        make_output_constant(network, np.asarray(values))

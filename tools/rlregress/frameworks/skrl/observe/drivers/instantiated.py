@@ -14,7 +14,7 @@ from rlregress.frameworks.skrl import compat
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.scripted import Scripted
 
-_OBSERVATIONS = "STATES" if compat.FIRST else "OBSERVATIONS"
+_OBSERVATIONS = compat.OBSERVATIONS.upper()
 
 
 @dataclass(frozen=True)
@@ -61,5 +61,6 @@ def make_act_function(model: Any, actions: Any = None) -> Callable[[torch.Tensor
     It acts or, if ``actions`` are given, returns their log-probabilities.
     """
     action_inputs = {} if actions is None else {"taken_actions": actions}
-    name = "states" if compat.FIRST else "observations"
-    return lambda observations: model.act({name: observations, **action_inputs}, role="policy")
+    return lambda observations: model.act(
+        {compat.OBSERVATIONS: observations, **action_inputs}, role="policy"
+    )

@@ -9,7 +9,6 @@ from unittest import mock
 
 import numpy as np
 import torch
-from skrl.resources.noises.torch import GaussianNoise
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import (
@@ -18,6 +17,7 @@ from rlregress.frameworks.skrl.agents import (
     Layers,
     call_after_model,
     fix_zero_action_and_log_prob,
+    make_noise_settings,
 )
 from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.frameworks.skrl.observe.drivers.ddpg import make_constant_noise_settings
@@ -81,10 +81,10 @@ class Driver:
         if s.noise:
             settings.update(make_constant_noise_settings(s.noise))
         if s.deviation is not None:
-            settings.update(_make_noise_settings("exploration_noise", s.deviation))
+            settings.update(make_noise_settings("exploration_noise", std=s.deviation))
         smoothing = 0.2 if s.smooths else s.smoothing
         if smoothing:
-            settings.update(_make_noise_settings("smooth_regularization_noise", smoothing))
+            settings.update(make_noise_settings("smooth_regularization_noise", std=smoothing))
         flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
         environments = [
             Scripted(s.low, s.high, rewards=s.reward, **flags) for _ in range(s.environments)
@@ -268,11 +268,6 @@ class Driver:
             layers.read_log10_adam_eps(training.optimizers[part], own)
             for part, own in parameters.items()
         ]
-
-
-def _make_noise_settings(name: str, deviation: float) -> dict[str, Any]:
-    spread = {"mean": 0.0, "std": deviation, "device": "cpu"}
-    return {name: GaussianNoise, f"{name}_kwargs": spread}
 
 
 def _pin_outputs_of_networks(

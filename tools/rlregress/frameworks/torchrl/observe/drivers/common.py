@@ -1,15 +1,48 @@
-"""Helpers of the drivers of value-based losses: a batch, and the trainer around a loss."""
+"""Helpers of drivers: a deterministic policy, a batch, and the trainer around a loss."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 import torch
+from torch import nn
 
-from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
+from rlregress.frameworks.torchrl.api import (
+    LazyTensorStorage,
+    TanhModule,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+)
 from rlregress.frameworks.torchrl.compat import make_silent_trainer
 from rlregress.frameworks.torchrl.known_networks import make_equal_transitions
 from rlregress.measurements.driven_agents import Settings
+
+
+def make_tanh_policy(layer: nn.Module, spec: Any) -> Any:
+    """Return a policy whose actions a tanh brings from a layer's outputs between the bounds."""
+    return TensorDictSequential(
+        TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
+        TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
+    )
+
+
+def fix_gaussian_draws(numbers: Sequence[float]) -> Any:
+    """Fix every draw of a standard Gaussian, whose last dimension gets these numbers."""
+
+    def return_numbers(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
+        return torch.tensor(numbers, dtype=dtype, device=device).expand(shape)
+
+    return mock.patch("torch.distributions.normal._standard_normal", return_numbers)
+
+
+def fix_exploration_noise(noise: Any, number: float | None) -> None:
+    """Fix the exploration noise to ``number``; None leaves it random."""
+    if number is not None:
+        # not in place: where the mean is given as an integer, the buffer is one
+        noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
 
 
 def make_batch(settings: Settings, action: Any) -> Any:

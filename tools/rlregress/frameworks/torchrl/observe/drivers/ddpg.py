@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import nn
@@ -13,8 +11,6 @@ from rlregress.frameworks.torchrl.api import (
     DDPGLoss,
     DDPGTrainer,
     SoftUpdate,
-    TanhModule,
-    TensorDictModule,
     TensorDictSequential,
 )
 from rlregress.frameworks.torchrl.compat import (
@@ -25,24 +21,14 @@ from rlregress.frameworks.torchrl.compat import (
 )
 from rlregress.frameworks.torchrl.known_networks import LinearQNetwork, make_q_network
 from rlregress.frameworks.torchrl.observe.drivers.common import (
+    fix_exploration_noise,
     make_batch,
+    make_tanh_policy,
     make_trainer_without_learning,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-
-
-def _get_weight_and_bias(parameters: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return weight and bias of the one layer that a network has."""
-    named = {key if isinstance(key, str) else key[-1]: p for key, p in parameters.items(True, True)}
-    return named["weight"].data, named["bias"].data
-
-
-def _set_layer_to_number(parameters: Any, number: float) -> None:
-    weight, bias = _get_weight_and_bias(parameters)
-    weight.zero_()
-    bias.fill_(number)
 
 
 class Driver:
@@ -56,43 +42,42 @@ class Driver:
         self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
         self._environment = wrap_environment(self._envs.make_environment())
         self._spec = find_action_spec(self._environment)
-        self._policy = TensorDictSequential(
-            TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["param"]),
-            TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
-        )
+        self._policy = make_tanh_policy(nn.Linear(1, 1), self._spec)
         self._loss = DDPGLoss(self._policy, make_q_network(LinearQNetwork()))
         self._loss.make_value_estimator(gamma=settings.discount)
 
+    def _get_layer(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return weight and bias of the one layer of "value", "actor" or a target of them."""
+        parameters = getattr(self._loss, f"{name}_network_params").items(True, True)
+        named = {key if isinstance(key, str) else key[-1]: own for key, own in parameters}
+        return named["weight"].data, named["bias"].data
+
     def _has_target(self, name: str) -> bool:
-        followed = _get_weight_and_bias(getattr(self._loss, f"target_{name}_network_params"))
-        trained = _get_weight_and_bias(getattr(self._loss, f"{name}_network_params"))
+        trained, followed = self._get_layer(name), self._get_layer(f"target_{name}")
         return followed[0].data_ptr() != trained[0].data_ptr()
 
+    def _set_outputs(self, name: str, online: float, target: float) -> None:
+        """Make the outputs of a network, and of its target if there is one, constant."""
+        for layer, number in ((name, online), (f"target_{name}", target)):
+            if layer == name or self._has_target(name):
+                weight, bias = self._get_layer(layer)
+                weight.zero_()
+                bias.fill_(number)
+
     def set_values(self, online: float, target: float) -> None:
-        _set_layer_to_number(self._loss.value_network_params, online)
-        if self._has_target("value"):
-            _set_layer_to_number(self._loss.target_value_network_params, target)
+        self._set_outputs("value", online, target)
 
     def set_policy(self, online: float, target: float) -> None:
-        _set_layer_to_number(self._loss.actor_network_params, online)
-        if self._has_target("actor"):
-            _set_layer_to_number(self._loss.target_actor_network_params, target)
+        self._set_outputs("actor", online, target)
 
     def fill_parameters(self, online: float, target: float) -> None:
         for name in ("value", "actor"):
-            fill_parameters(
-                _get_weight_and_bias(getattr(self._loss, f"{name}_network_params")), online
-            )
+            fill_parameters(self._get_layer(name), online)
             if self._has_target(name):
-                fill_parameters(
-                    _get_weight_and_bias(getattr(self._loss, f"target_{name}_network_params")),
-                    target,
-                )
+                fill_parameters(self._get_layer(f"target_{name}"), target)
 
     def read_target_parameters(self) -> tuple[float, float | None]:
-        loss = self._loss
-        policy = float(_get_weight_and_bias(loss.target_actor_network_params)[1])
-        values = float(_get_weight_and_bias(loss.target_value_network_params)[1])
+        values, policy = (float(self._get_layer(f"target_{n}")[1]) for n in ("value", "actor"))
         return values, policy if self._has_target("actor") else None
 
     def count_q_networks_and_targets(self) -> tuple[int, int]:
@@ -108,14 +93,10 @@ class Driver:
     def read_target_actions(self) -> np.ndarray:
         """Return the actions that the target Q network receives: its value is set to the action."""
         self.set_values(0.0, 0.0)
-        weight, _ = _get_weight_and_bias(self._loss.target_value_network_params)
+        weight, _ = self._get_layer("target_value")
         weight.copy_(torch.tensor([[0.0, 1.0]]))
-        targets = (
-            get_loss_output(self._loss(make_batch(self._settings, 0.0)), "target_value")
-            .detach()
-            .double()
-            .numpy()
-        )
+        outputs = self._loss(make_batch(self._settings, 0.0))
+        targets = get_loss_output(outputs, "target_value").detach().double().numpy()
         return targets / self._settings.discount
 
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
@@ -125,8 +106,7 @@ class Driver:
             _, noise = add_gaussian_noise(self._policy, self._spec)
             # in a row: the trainer finds no weights in a policy that stands within another
             exploring = TensorDictSequential(*self._policy.module, noise)
-            # not in place: where the mean is given as an integer, the buffer is one
-            noise.mean, noise.std = torch.tensor(float(settings.noise)), torch.tensor(0.0)
+            fix_exploration_noise(noise, settings.noise)
         collector = call_with_newest_keywords(
             Collector,
             self._environment,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import nn
@@ -36,18 +37,6 @@ from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 
 
-class _SmallQNetwork(nn.Module):
-    """A small Q network, whose values can be made constant."""
-
-    def __init__(self, actions: int) -> None:
-        super().__init__()
-        self.first = nn.Linear(1, 4)
-        self.last = nn.Linear(4, actions)
-
-    def forward(self, observation: torch.Tensor) -> torch.Tensor:
-        return self.last(torch.relu(self.first(observation)))
-
-
 class Driver:
     """A driver of ``DQNLoss`` and ``EGreedyModule``; ``run_loop`` trains with ``DQNTrainer``.
 
@@ -63,9 +52,8 @@ class Driver:
         ]
         self._spec = find_action_spec(environments[0])
         self._environments = environments
-        self._actor = QValueActor(
-            _SmallQNetwork(settings.actions), in_keys=["observation"], spec=self._spec
-        )
+        layers = nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, settings.actions))
+        self._actor = QValueActor(layers, in_keys=["observation"], spec=self._spec)
         self._exploration = EGreedyModule(
             spec=self._spec, eps_init=first, eps_end=last, annealing_num_steps=falls
         )
@@ -80,14 +68,9 @@ class Driver:
         for parameters, numbers in zip(
             self._get_parameters_of_both_networks(), (online, target), strict=False
         ):
-            last = {
-                key[-1]: parameter
-                for key, parameter in parameters.items(True, True)
-                if "last" in key
-            }
-            with torch.no_grad():
-                last["weight"].data.zero_()
-                last["bias"].data.copy_(torch.tensor(list(numbers)))
+            last = {key[-1]: own.data for key, own in parameters.items(True, True) if "2" in key}
+            last["weight"].zero_()
+            last["bias"].copy_(torch.tensor(list(numbers)))
 
     def fill_parameters(self, online: float, target: float) -> None:
         for parameters, number in zip(
@@ -112,14 +95,13 @@ class Driver:
         self.set_values(q_values, q_values)
         self._exploration.step(self._settings.steps)
         kind = find_deterministic_exploration() if deterministic else ExplorationType.RANDOM
-        with set_exploration_type(kind), torch.no_grad(), self._fix_draws():
+        with (
+            set_exploration_type(kind),
+            torch.no_grad(),
+            _fix_draw_of_exploration(self._settings.draw),
+        ):
             acted = self._exploring(TensorDict({"observation": torch.zeros(1, 1)}, [1]))
         return int(acted["action"].flatten().to(torch.int64).argmax())
-
-    def _fix_draws(self) -> Any:
-        """Fix every draw of ``EGreedyModule`` to the number in the settings, if there is one."""
-        draw = self._settings.draw
-        return nullcontext() if draw is None else _fix_draw_of_exploration(draw)
 
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
@@ -149,33 +131,27 @@ class Driver:
         for environment in envs.environments:
             # making them side by side tries them out
             environment.received.clear()
-        with self._fix_draws():
+        with _fix_draw_of_exploration(self._settings.draw):
             return envs.record_training(trainer.train, on_start, on_step)
 
 
-@contextmanager
-def _fix_draw_of_exploration(draw: float) -> Iterator[None]:
-    """Fix the draw by which ``EGreedyModule`` explores; random actions are drawn as usual."""
-    forward = EGreedyModule.forward
+def _fix_draw_of_exploration(draw: float | None) -> Any:
+    """Fix the draw by which ``EGreedyModule`` explores, unless it is None.
+
+    Random actions are drawn as usual.
+    """
+    if draw is None:
+        return nullcontext()
+    forward, rand = EGreedyModule.forward, torch.rand
 
     def call_with_fixed_draw(module: Any, tensordict: Any) -> Any:
-        rand = torch.rand
-        first: list[bool] = []
+        left = [draw]
 
-        def return_draw(*shape: Any, **options: Any) -> torch.Tensor:
-            if first:
-                return rand(*shape, **options)
-            first.append(True)
-            return torch.full_like(rand(*shape, **options), draw)
+        def return_draw_first(*shape: Any, **options: Any) -> torch.Tensor:
+            drawn = rand(*shape, **options)
+            return torch.full_like(drawn, left.pop()) if left else drawn
 
-        torch.rand = return_draw
-        try:
+        with mock.patch.object(torch, "rand", return_draw_first):
             return forward(module, tensordict)
-        finally:
-            torch.rand = rand
 
-    EGreedyModule.forward = call_with_fixed_draw
-    try:
-        yield
-    finally:
-        EGreedyModule.forward = forward
+    return mock.patch.object(EGreedyModule, "forward", call_with_fixed_draw)

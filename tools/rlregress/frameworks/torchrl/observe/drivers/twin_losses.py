@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
@@ -15,11 +14,9 @@ from rlregress.frameworks.torchrl.api import (
     ExplorationType,
     NormalParamExtractor,
     SoftUpdate,
-    TanhModule,
     TanhNormal,
     TensorDict,
     TensorDictModule,
-    TensorDictSequential,
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import (
@@ -40,6 +37,11 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_q_network,
     make_reporting_policy,
     make_stochastic_policy,
+)
+from rlregress.frameworks.torchrl.observe.drivers.common import (
+    fix_exploration_noise,
+    fix_gaussian_draws,
+    make_tanh_policy,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
@@ -172,11 +174,7 @@ class Driver:
         low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
         bounds = {"low": torch.as_tensor(low), "high": torch.as_tensor(high)}
         loss = self._make_loss_of_standard_gaussian(len(draw), **bounds)
-
-        def draw_fixed_numbers(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
-            return torch.tensor(list(draw), dtype=dtype).expand(shape)
-
-        with mock.patch("torch.distributions.normal._standard_normal", draw_fixed_numbers):
+        with fix_gaussian_draws(list(draw)):
             return -float(loss(self._make_batch(len(draw)))["entropy"])
 
     def compute_smoothed_actions(
@@ -202,10 +200,7 @@ class Driver:
         spec = find_action_spec(wrap_environment(environment))
         layer = nn.utils.skip_init(nn.Linear, 1, 1)
         make_output_constant(layer, s.pre_tanh)
-        actor = TensorDictSequential(
-            TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
-            TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
-        )
+        actor = make_tanh_policy(layer, spec)
         exploring, noise = add_gaussian_noise(actor, spec)
         fix_exploration_noise(noise, s.noise)
         return act_and_record(environment, actor, exploring, s)
@@ -229,13 +224,6 @@ def act_and_record(
             wrap_environment(environment).rollout(steps, actor if without else exploring)
             journal.actions.append(environment.received[-steps:])
     return journal
-
-
-def fix_exploration_noise(noise: Any, number: float | None) -> None:
-    """Fix the exploration noise to ``number``; None leaves it random."""
-    if number is not None:
-        # not in place: where the mean is given as an integer, the buffer is one
-        noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
 
 
 def read_targets_after_update(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
@@ -15,10 +14,7 @@ from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     SerialEnv,
-    TanhModule,
     TensorDict,
-    TensorDictModule,
-    TensorDictSequential,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
@@ -26,9 +22,13 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_q_network,
     make_reporting_policy,
 )
+from rlregress.frameworks.torchrl.observe.drivers.common import (
+    fix_exploration_noise,
+    fix_gaussian_draws,
+    make_tanh_policy,
+)
 from rlregress.frameworks.torchrl.observe.drivers.twin_losses import (
     act_and_record,
-    fix_exploration_noise,
     read_targets_after_update,
 )
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import (
@@ -170,7 +170,7 @@ class Driver:
             on_optimizer_step,
         )
         # with constant heads, one log-probability for all states
-        means = nullcontext() if s.log_prob is None else _fix_draws_to_means()
+        means = nullcontext() if s.log_prob is None else fix_gaussian_draws([0.0])
         with (
             means,
             register_environment(partial(self._make_playing_environment, journal)) as environment,
@@ -223,11 +223,7 @@ class Driver:
         share = 1.0 - s.tau if s.coefficient is None else s.coefficient
         model: list[Any] = [make_reporting_policy(0.0), make_q_network(Constant(0.0))]
         if self._family == "td3":
-            squash = TanhModule(
-                in_keys=["param"], out_keys=["action"], spec=make_action_box(-1.0, 1.0)
-            )
-            layer = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["param"])
-            model[0] = TensorDictSequential(layer, squash)
+            model[0] = make_tanh_policy(Constant(0.0), make_action_box(-1.0, 1.0))
         make_loss = programs.load_program(self._family, "utils").make_loss_module
         loss, updater = make_loss(self._make_settings(target_update_polyak=share), model)
         return read_targets_after_update(loss, updater, source, target)
@@ -313,12 +309,3 @@ def make_networks_constant(parameters: Any, values: Sequence[float]) -> None:
     # biases of a stack of two networks with one output are [2, 1], weights [2, 1, n]
     (last,) = [tensor for tensor in tensors if tuple(tensor.shape) == (2, 1)]
     last.data.copy_(torch.tensor(values, dtype=last.dtype).reshape(2, 1))
-
-
-def _fix_draws_to_means() -> Any:
-    """Fix every Gaussian draw to the mean."""
-
-    def return_zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
-        return torch.zeros(shape, dtype=dtype, device=device)
-
-    return mock.patch("torch.distributions.normal._standard_normal", return_zeros)

@@ -14,13 +14,10 @@ from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     SACTrainer,
     SoftUpdate,
-    TanhModule,
     TanhNormal,
     TD3OptimizationStepper,
     TD3Trainer,
-    TensorDictModule,
     TensorDictReplayBuffer,
-    TensorDictSequential,
 )
 from rlregress.frameworks.torchrl.compat import (
     find_action_spec,
@@ -36,6 +33,7 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_stochastic_policy,
 )
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses
+from rlregress.frameworks.torchrl.observe.drivers.common import make_tanh_policy
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.journal import Parts, StepJournal
@@ -78,10 +76,7 @@ class Driver:
         layer = nn.Linear(1, 1)
         if s.pre_tanh is not None:
             make_output_constant(layer, s.pre_tanh)
-        deterministic = TensorDictSequential(
-            TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
-            TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
-        )
+        deterministic = make_tanh_policy(layer, self._spec)
         options = {"action_spec": self._spec, "loss_function": "l2"}
         return make_td3_loss(deterministic, critics, **options), deterministic
 

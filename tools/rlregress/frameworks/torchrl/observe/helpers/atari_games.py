@@ -14,6 +14,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -98,11 +99,8 @@ def fix_random_integers_to_extreme(largest: bool) -> Iterator[None]:
             recorded[key] = draws.amax(0) if largest else draws.amin(0)
         return recorded[key].clone()
 
-    torch.randint = return_extreme_integer
-    try:
+    with mock.patch.object(torch, "randint", return_extreme_integer):
         yield
-    finally:
-        torch.randint = draw
 
 
 class _PlayedEnvironment:
@@ -209,13 +207,26 @@ def copy_program_transforms(*class_names: str) -> list[Any]:
     return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in class_names]
 
 
-def make_player_waiting_at_reset(noops: int) -> Player:
+def make_player_with_extreme_draws(environment: Any, game: Any, largest: bool) -> Player:
+    """Return a player whose resets draw the largest, or the smallest, integers."""
+    player = make_player(environment, game)
+
+    def reset_with_extreme_draws() -> np.ndarray:
+        with fix_random_integers_to_extreme(largest):
+            return player.reset()
+
+    return player._replace(reset=reset_with_extreme_draws)
+
+
+def make_player_waiting_at_reset(make_env: Callable[[], Any], noops: int) -> Player:
     """Return a player of the program's environment, which waits ``noops`` steps at each reset."""
+    del make_env
     game, environment = _make_game_once()
     for transform in environment.base_env._envs[0].transform:
         if type(transform).__name__ == "NoopResetEnv":
             transform.noops, transform.random = noops, False
-    return make_player(environment, game)
+    # whatever is done while waiting, it is not FIRE
+    return make_player_with_extreme_draws(environment, game, largest=True)
 
 
 def make_player_of_whole_game(make_env: Callable[[], Any]) -> Player:

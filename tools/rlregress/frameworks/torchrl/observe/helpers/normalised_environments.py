@@ -13,14 +13,9 @@ import torch
 
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import SerialEnv, TensorDict, TransformedEnv, VecNorm
-from rlregress.frameworks.torchrl.known_networks import (
-    Constant,
-    FixedLocScale,
-    make_action_box,
-    make_stochastic_policy,
-    make_v_network,
-)
-from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
+from rlregress.frameworks.torchrl.known_networks import FixedLocScale
+from rlregress.frameworks.torchrl.observe.helpers.ppo_trainings import make_gaussian_models
+from rlregress.frameworks.torchrl.observe.helpers.tiny_trainers import SINGLE
 from rlregress.frameworks.torchrl.scripted_environments import (
     REGISTERED,
     register_environment,
@@ -89,7 +84,7 @@ class _RecordedGaussian(FixedLocScale):
     """A Gaussian around 0 that records the observations that it receives."""
 
     def __init__(self) -> None:
-        super().__init__([0.0], [0.1], tiny_trainers.SINGLE)
+        super().__init__([0.0], [0.1], SINGLE)
         self.inputs: list[np.ndarray] = []
 
     def forward(self, observation: torch.Tensor) -> Any:
@@ -97,47 +92,42 @@ class _RecordedGaussian(FixedLocScale):
         return super().forward(observation)
 
 
-class EvaluatedProgramRun:
-    """A run of the PPO program with one rollout as its training, and an evaluation at its end.
+def run_ppo_program_with_evaluation(training: Any, evaluation: Script) -> tuple[np.ndarray, Any]:
+    """Run the PPO program with one rollout as its training, and an evaluation at its end.
 
-    Attributes:
-        evaluated: the observations that the actor was given in the evaluation, in order.
-        checkpoint: what the program saved.
+    Returns:
+        The observations that the actor was given in the evaluation, in order; the checkpoint that
+        the program saved, or None.
     """
+    program = programs.load_program("ppo", "ppo_mujoco")
+    network = _RecordedGaussian()
+    models = make_gaussian_models(network)
+    program.make_ppo_models = lambda *arguments, **options: models[:2]
+    evaluate = program.eval_model
+    evaluated: list[np.ndarray] = []
 
-    def __init__(self, training: Any, evaluation: Script) -> None:
-        from rlregress.frameworks.torchrl.api import IndependentNormal
+    def record_evaluation(*arguments: Any, **options: Any) -> Any:
+        before = len(network.inputs)
+        result = evaluate(*arguments, **options)
+        evaluated[:] = network.inputs[before:]
+        return result
 
-        program = programs.load_program("ppo", "ppo_mujoco")
-        network = _RecordedGaussian()
-        critic = make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
-        actor = make_stochastic_policy(
-            network, make_action_box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal
-        )
-        program.make_ppo_models = lambda *arguments, **options: (actor, critic)
-        evaluate = program.eval_model
+    make, playbacks = program.make_env, [make_script_of_observations(training), evaluation]
 
-        def record_evaluation(*arguments: Any, **options: Any) -> Any:
-            before = len(network.inputs)
-            result = evaluate(*arguments, **options)
-            self.evaluated = np.concatenate(network.inputs[before:])
-            return result
+    def make_next_environment(*arguments: Any, **options: Any) -> Any:
+        # the environment of the training is made first, then that of the evaluation
+        with register_environment(partial(Scripted, **playbacks.pop(0), dtype=np.float64)):
+            return make(*arguments, **options)
 
-        make, playbacks = program.make_env, [make_script_of_observations(training), evaluation]
-
-        def make_next_environment(*arguments: Any, **options: Any) -> Any:
-            # the environment of the training is made first, then that of the evaluation
-            with register_environment(partial(Scripted, **playbacks.pop(0), dtype=np.float64)):
-                return make(*arguments, **options)
-
-        program.eval_model, program.make_env = record_evaluation, make_next_environment
-        with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
-            path = Path(folder) / "agent.pt"
-            frames = len(training) - 1
-            program.main(
-                programs.make_ppo_settings(
-                    REGISTERED, frames, frames, normalize_observation=True, path=str(path)
-                )
+    program.eval_model, program.make_env = record_evaluation, make_next_environment
+    frames = len(training) - 1
+    with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
+        path = Path(folder) / "agent.pt"
+        program.main(
+            programs.make_ppo_settings(
+                REGISTERED, frames, frames, normalize_observation=True, path=str(path)
             )
-            # none until 0.13
-            self.checkpoint = torch.load(path, weights_only=False) if path.exists() else None
+        )
+        # none until 0.13
+        checkpoint = torch.load(path, weights_only=False) if path.exists() else None
+    return np.concatenate(evaluated), checkpoint

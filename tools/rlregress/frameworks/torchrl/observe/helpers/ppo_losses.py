@@ -49,23 +49,26 @@ def make_minibatch(
     return batch
 
 
-def make_gaussian_policy() -> Any:
-    """Return a policy with mean 0 and standard deviation 1 in every state."""
-    return make_stochastic_policy(
-        FixedLocScale([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
-    )
-
-
 def make_loss_of_constant_value(actor: Any, value: float, **options: Any) -> Any:
     """Return the loss of a policy and of a critic that outputs ``value`` in every state."""
     return make_ppo_loss(actor, make_v_network(Constant(value)), **options)
 
 
 def compute_outputs_of_loss(
-    value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any
-) -> Any:  # noqa: B006
-    """Return all outputs of the loss for one minibatch; ``batch`` are arguments of
-    ``make_minibatch``.
+    count: int,
+    advantages: Any = 0.0,
+    ratios: Any = 1.0,
+    further: Mapping[str, torch.Tensor] = {},
+    **options: Any,
+) -> Any:
+    """Return all outputs of the loss of a standard Gaussian for one minibatch, where V(s) is 0.
+
+    Args:
+        further: entries of the minibatch.
+        options: of the loss.
     """
-    actor = make_gaussian_policy()
-    return make_loss_of_constant_value(actor, value, **options)(make_minibatch(actor, **batch))
+    actor = make_stochastic_policy(
+        FixedLocScale([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
+    )
+    loss = make_loss_of_constant_value(actor, 0.0, **options)
+    return loss(make_minibatch(actor, count, advantages, ratios).update(further))

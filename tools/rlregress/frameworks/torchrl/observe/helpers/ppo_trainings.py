@@ -29,20 +29,20 @@ from rlregress.frameworks.torchrl.compat import (
     make_silent_trainer,
 )
 from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
     make_action_box,
     make_stochastic_policy,
     make_v_network,
 )
+from rlregress.frameworks.torchrl.observe.helpers.tiny_trainers import SINGLE
 from rlregress.frameworks.torchrl.scripted_environments import (
     register_environment,
     wrap_environment,
 )
 from rlregress.measurements.ppo_loop import RecordedTraining
-from rlregress.probing import scripted
 from rlregress.probing.layers import compute_gradient_norm
 from rlregress.probing.scripted import Scripted
 
-_SINGLE = torch.float32
 #: called with each minibatch before the loss, may change it
 Change = Callable[[Any], None]
 #: makes an environment
@@ -116,12 +116,18 @@ def make_change_of_ratios(ratio: Any) -> Change:
     """Return a change that multiplies ratios of samples by ``ratio``, one number or [samples]."""
 
     def change_batch(batch: Any) -> None:
-        logs = torch.as_tensor(np.log(np.resize(ratio, len(batch))), dtype=_SINGLE)
+        logs = torch.as_tensor(np.log(np.resize(ratio, len(batch))), dtype=SINGLE)
         for name in LOG_PROBS:
             if name in batch.keys():  # noqa: SIM118 (a tensordict does not answer 'in')
                 batch[name] = batch[name] - logs.reshape(batch[name].shape)
 
     return change_batch
+
+
+def make_gaussian_models(policy: nn.Module, value: nn.Module | None = None) -> Models:
+    """Return a Gaussian policy and a value network of these networks; by default V(s) is 0."""
+    actor = make_stochastic_policy(policy, make_action_box(-1.0, 1.0, SINGLE), IndependentNormal)
+    return Models(actor, make_v_network(Constant(0.0, dtype=SINGLE) if value is None else value))
 
 
 def make_linear_models() -> Models:
@@ -131,26 +137,8 @@ def make_linear_models() -> Models:
     for layer in (loc, value):
         nn.init.zeros_(layer.weight)
         nn.init.zeros_(layer.bias)
-    actor = make_stochastic_policy(
-        nn.Sequential(loc, scale), make_action_box(-1.0, 1.0, _SINGLE), IndependentNormal
-    )
     (log_std,) = scale.parameters()
-    return Models(actor, make_v_network(value), log_std)
-
-
-def make_scripted_environment_maker(**script: Any) -> EnvironmentMaker:
-    """Return a function that makes a ``Scripted``, with distinct rewards unless they are given.
-
-    (The trainer normalises advantages over the rollout.)
-    """
-    return functools.partial(Scripted, **{"rewards": [1.0, -1.0], **script})
-
-
-def make_counting_environment_maker(steps: int, **script: Any) -> EnvironmentMaker:
-    """Return a maker of counting environments, whose rewards differ by default."""
-    return functools.partial(
-        scripted.make_counting_environment, steps, **{"rewards": [1.0, -1.0], **script}
-    )
+    return make_gaussian_models(nn.Sequential(loc, scale), value)._replace(log_std=log_std)
 
 
 def run_trainer(

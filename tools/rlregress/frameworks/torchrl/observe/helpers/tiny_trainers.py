@@ -15,17 +15,13 @@ from rlregress.probing.scripted import Scripted
 SINGLE = torch.float32
 
 
-def make_collector(environment: Scripted, actor: Any, frames: int) -> Any:
-    """Return a collector of one batch of ``frames`` steps in this process."""
-    return Collector(
-        wrap_environment(environment), actor, frames_per_batch=frames, total_frames=frames
-    )
+def collect_batch(environment: Any, frames: int, actor: Any = None, **options: Any) -> Any:
+    """Collect one batch in an environment of TorchRL, [frames]; without an actor by random actions.
 
-
-def collect_random_batch(environment: Any, frames: int, **options: Any) -> Any:
-    """Collect one batch of random actions in an environment of TorchRL, [frames]."""
+    Collector and environment run in this process.
+    """
     collector = call_with_newest_keywords(
-        Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
+        Collector, environment, actor, frames_per_batch=frames, total_frames=frames, **options
     )
     (batch,) = list(collector)
     collector.shutdown()
