@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.frameworks.cleanrl import stubs
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Unprobed
 
@@ -81,7 +80,7 @@ def name_script(algorithm: str) -> str:
 
 
 def _read_flags_of_script(source: Source, algorithm: str) -> Mapping[str, Any]:
-    return stubs.read_defaults_of_script(source.parse_script(name_script(algorithm)))
+    return source.parse_script(name_script(algorithm)).defaults
 
 
 def map_hyperparameters_to_own_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import tempfile
 from collections.abc import Callable, Mapping
@@ -15,18 +16,18 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import (
-    provide_variables_to_make_environments,
     walk_through_normalised,
 )
+from rlregress.frameworks.cleanrl.running import GIVEN, ScriptRun, StopRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
 from rlregress.measurements import normalisation, normalisation_traps
 from rlregress.measurements.normalisation import make_script_of_observations
 from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import Scripted
 
 SourceProbe = Callable[[Source, Inputs], Any]
 
-_EVALUATOR = "cleanrl_utils/evals/ppo_eval.py"
+_EVALUATOR = "cleanrl_utils.evals.ppo_eval"
 
 
 def _normalise_rewards_with_discount(source: Source, inputs: Inputs) -> np.ndarray:
@@ -66,38 +67,45 @@ class _RecordingAgent:
         return torch.zeros(self._shape), None, None, None
 
 
+def _has_evaluator(source: Source) -> bool:
+    return (source.root / f"{_EVALUATOR.replace('.', '/')}.py").is_file()
+
+
 def _list_observations_of_evaluator(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the observations that the evaluator of a checkout passes to an agent."""
-    script = source.parse_script("ppo_continuous_action")
     length = len(inputs["evaluation"])
     ends = np.arange(length) == length - 1
     playback = make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends)
-    evaluate = source.load_module(_EVALUATOR).evaluate
     agents: list[_RecordingAgent] = []
 
     def make_recording_agent(envs: Any) -> _RecordingAgent:
         agents.append(_RecordingAgent(envs))
         return agents[-1]
 
-    with (
-        provide_variables_to_make_environments([playback]),
-        tempfile.TemporaryDirectory(prefix="rlregress-") as folder,
-    ):
-        make_env = run_slice_up_to_anchor(
-            script.find_statement_binding("environment", "make_env"), {}
-        )["make_env"]
-        path = Path(folder) / "agent.cleanrl_model"
-        torch.save({}, path)
-        with contextlib.redirect_stdout(io.StringIO()):
+    def evaluate_and_stop(run: ScriptRun) -> None:
+        evaluate = importlib.import_module(_EVALUATOR).evaluate
+        with (
+            tempfile.TemporaryDirectory(prefix="rlregress-") as folder,
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            path = Path(folder) / "agent.cleanrl_model"
+            torch.save({}, path)
             evaluate(
                 str(path),
-                make_env,
-                "Playback-v0",
+                run["make_env"],
+                GIVEN,
                 eval_episodes=1,
                 run_name="run",
                 Model=make_recording_agent,
                 capture_video=False,
             )
+        raise StopRun
+
+    run_script(
+        source.parse_script("ppo_continuous_action").path,
+        make_env=lambda: Scripted(**playback),
+        on_start=evaluate_and_stop,
+    )
     return np.array(agents[-1].inputs)
 
 
@@ -108,7 +116,7 @@ def _normalise_observations(source: Source, observations: Any) -> np.ndarray:
 
 
 def _normalise_observations_in_evaluation(source: Source, inputs: Inputs) -> np.ndarray:
-    if source.has_file(_EVALUATOR):
+    if _has_evaluator(source):
         return _list_observations_of_evaluator(source, inputs)
     # there is no evaluation: returns of the training's own environments are reported
     stream = np.concatenate([inputs["training"], inputs["evaluation"]])
@@ -116,7 +124,7 @@ def _normalise_observations_in_evaluation(source: Source, inputs: Inputs) -> np.
 
 
 def _normalise_observations_after_loading(source: Source, inputs: Inputs) -> np.ndarray:
-    if source.has_file(_EVALUATOR):
+    if _has_evaluator(source):
         return _list_observations_of_evaluator(source, inputs)
     # nothing is saved, so a user continues with a new run
     return _normalise_observations(source, inputs["evaluation"])

@@ -5,23 +5,26 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.helpers.rollouts import (
-    ScriptUpdate,
-    run_rollouts_of_constant_policies,
+from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
+    act_with_mean,
+    find_acting_method,
+    overwrite_rows,
+    start_ppo,
+    update_on_rows,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
 from rlregress.probing.layers import describe_ppo_networks_as_numbers, list_linear_layers
+from rlregress.probing.scripted import Scripted
 
 
 def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
     """Return layer widths of policy and critic, 1 if they share a layer, activation outputs."""
-    agent: Any = ScriptUpdate(source, 2).agent
+    agent = start_ppo(source)["agent"]
     parts = [agent.actor_mean, agent.critic]
     return describe_ppo_networks_as_numbers(
         parts, 1, parts, torch.as_tensor(np.asarray(inputs["fed"]))
@@ -30,10 +33,10 @@ def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
 
 def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the policy's log standard deviation, then 1 if it depends on the observation."""
-    agent: Any = ScriptUpdate(source, 2).agent
+    agent = start_ppo(source)["agent"]
     for layer in list_linear_layers(agent):
         torch.nn.init.zeros_(layer.bias)
-    sample = getattr(agent, "get_action_and_value", None) or agent.get_action
+    sample = find_acting_method(agent)
     logs = []
     for x in (0.0, float(inputs["observation"])):
         with torch.no_grad():
@@ -44,28 +47,29 @@ def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
 
 def measure_actions_at_fixed_means(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the action that the environment receives for each mean, at negligible deviation."""
-    rollouts = run_rollouts_of_constant_policies(source, inputs, inputs["means"])
-    return np.array([environment.received[-1].item() for environment, _ in rollouts])
+    environment = Scripted(inputs["low"], inputs["high"])
+    return np.array([act_with_mean(source, environment, mean)[0] for mean in inputs["means"]])
 
 
 def measure_kl_estimate(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the script's estimate of the KL divergence, which stops its updates if too large."""
-    update = ScriptUpdate(source, len(inputs["ratios"]))
-    update.set_ratios(inputs["ratios"])
-    return np.array(
-        [update.run_slice_of_quantity("divergence", "approx_kl").get_number("approx_kl")]
-    )
+    ratios = inputs["ratios"]
+    run, *_ = update_on_rows(source, len(ratios), lambda run: overwrite_rows(run, ratios))
+    return np.array([run["approx_kl"].item()])
 
 
 def measure_finiteness_and_loss_of_single_sample(source: Source, inputs: Inputs) -> np.ndarray:
     """Return [1, policy loss] of a minibatch of one sample if the loss is finite, else [0, 0]."""
-    update = ScriptUpdate(source, 1, norm_adv=True)
-    update.set_ratios(np.ones(1))
-    update.set_batch(advantages=inputs["advantage"])
     with warnings.catch_warnings():
         # PyTorch says that a deviation of one number has no degree of freedom
         warnings.simplefilter("ignore")
-        loss = update.run_slice_of_quantity("policy loss", "pg_loss").get_number("pg_loss")
+        run, *_ = update_on_rows(
+            source,
+            1,
+            lambda run: overwrite_rows(run, advantages=inputs["advantage"]),
+            norm_adv=True,
+        )
+    loss = run["pg_loss"].item()
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -14,7 +15,6 @@ from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable, list_q_networks
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import replaced
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_output_constant
@@ -153,7 +153,7 @@ class Driver:
 
 def _fix_draws_to_one_deviation() -> Any:
     """Make every normal number one standard deviation above its mean."""
-    return replaced(torch, "normal", lambda mean, std: mean + std)
+    return mock.patch.object(torch, "normal", lambda mean, std: mean + std)
 
 
 measured = make_probe_maker(Driver)

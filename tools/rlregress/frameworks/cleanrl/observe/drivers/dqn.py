@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
+from unittest import mock
 
 import gymnasium
 
@@ -15,7 +16,6 @@ from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script, replaced
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_output_constant
@@ -71,7 +71,7 @@ class Driver:
 
     def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """Return the script's last action or, if ``deterministic``, the first of its evaluation."""
-        evaluates = "save_model" in read_defaults_of_script(self._source.parse_script(_SCRIPT))
+        evaluates = "save_model" in self._source.parse_script(_SCRIPT).defaults
         if deterministic and not evaluates:
             return None
         # the evaluation goes on until episodes have ended
@@ -118,7 +118,11 @@ class Driver:
 
     def _fix_draws(self) -> Any:
         draw = self._settings.draw
-        return nullcontext() if draw is None else replaced(random, "random", lambda: draw)
+        return (
+            nullcontext()
+            if draw is None
+            else mock.patch.object(random, "random", return_value=draw)
+        )
 
 
 def return_environment_unchanged(environment: Any, *_: Any, **__: Any) -> Any:

@@ -1,76 +1,40 @@
 """The Atari preprocessing of ``ppo_atari.py``, around a game that probes control.
 
-``make_env`` of the script is run. To probe one wrapper, its class is looked up in the environment
-that was made, and put around the bare game. Names that newer Gymnasium has changed are provided as
-the script knows them; scripts of 0.4.8 get the old interface of ``oldgym``.
+The script is run until it has made its environments. To probe one wrapper, its class is looked up
+there, and put around the bare game.
 """
 
 from __future__ import annotations
 
-import builtins
-import importlib
-import types
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 
 from rlregress.environments.atari_fake import AtariGame, ExtremeGenerator
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, skip_large_initialisation
-from rlregress.frameworks.cleanrl import oldgym
+from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import find_acting_method
+from rlregress.frameworks.cleanrl.running import ScriptRun, start_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
-from rlregress.frameworks.cleanrl.stubs import Stub, make_arguments_of_script
 
-SCRIPT = "ppo_atari"
+_SCRIPT = "ppo_atari"
 _WARPING = ("WarpFrame", "ResizeObservation", "GrayScaleObservation", "GrayscaleObservation")
 _STACKING = ("FrameStack", "FrameStackObservation", "ImageToPyTorch")
-_WRAPPERS = "cleanrl_utils/atari_wrappers.py"
-#: name that the script knows -> name since Gymnasium 1.0
-_RENAMED = {"GrayScaleObservation": "GrayscaleObservation", "FrameStack": "FrameStackObservation"}
 
 
-def _make_gym_with_old_wrapper_names(make_env: Callable[[str], Any]) -> Stub:
-    """Return a stand-in for ``gym`` whose wrappers also have their names of Gymnasium 0.29."""
-    wrappers = types.SimpleNamespace(**vars(gymnasium.wrappers))
-    for old, new in _RENAMED.items():
-        if not hasattr(wrappers, old):
-            setattr(wrappers, old, getattr(gymnasium.wrappers, new))
-    return Stub(make=lambda id, **_: make_env(id), wrappers=wrappers, spaces=gymnasium.spaces)
-
-
-def _make_environment(make_env: Any, *arguments: Any) -> Any:
-    # NumPy imports some of its modules on first use, by the builtins of its caller
-    make_env.__globals__.setdefault("__builtins__", builtins)
-    return make_env("ProbeNoFrameskip-v4", 0, *arguments)()
+def _start_script_on_game(source: Source, game: Any) -> ScriptRun:
+    """Run the script until it resets its one environment; return its variables of that moment."""
+    with skip_large_initialisation():
+        return start_script(
+            source.parse_script(_SCRIPT).path, {"num_envs": 1, "num_steps": 1}, lambda: game
+        )
 
 
 def make_environment_of_game(source: Source, game: Any) -> Any:
     """Return the environment that ``make_env`` of the script makes of the game."""
-    script = source.parse_script(SCRIPT)
-    place = script.find_statement_binding("environment", "make_env")
-    variables = {
-        "args": make_arguments_of_script(script, capture_video=False),
-        "experiment_name": "probe",
-    }
-    if source.has_file(_WRAPPERS):
-        wrappers = vars(source.load_module(_WRAPPERS))
-        variables.update({name: w for name, w in wrappers.items() if isinstance(w, type)})
-        variables["gym"] = _make_gym_with_old_wrapper_names(lambda _: game)
-        return _make_environment(
-            run_slice_up_to_anchor(place, variables)["make_env"], False, "probe"
-        )
-    old = oldgym.make_stub_modules(lambda _: game, lambda *_: None)["gym"]
-    variables.update(gym=old, spaces=gymnasium.spaces, Monitor=old.wrappers.Monitor)
-    # imported by the script; a slice runs no import of it
-    variables["cv2"] = importlib.import_module("cv2")
-    # a class that is defined after the one that uses it
-    frames = script.find_statement_binding("stack of frames", "LazyFrames")
-    variables["LazyFrames"] = run_slice_up_to_anchor(frames, {})["LazyFrames"]
-    return _make_environment(run_slice_up_to_anchor(place, variables)["make_env"], 0)
+    return _start_script_on_game(source, game)["envs"].envs[0]
 
 
 def wrap_game(source: Source, game: Any, *names: str) -> Any:
@@ -171,14 +135,8 @@ def make_player_of_whole_game(
 
 def make_vision_of_constant_image(source: Source, pixel: float) -> Vision:
     """Return a new agent of the script, with its logits and value for frames of one colour."""
-    script = source.parse_script(SCRIPT)
-    make = run_slice_up_to_anchor(
-        script.find_statement_binding("agent", "Agent"), {"args": make_arguments_of_script(script)}
-    )["Agent"]
-    actions = gymnasium.spaces.Discrete(4)
-    with skip_large_initialisation():
-        agent = make(Stub(action_space=actions, single_action_space=actions))
-    query = getattr(agent, "get_action_and_value", None) or agent.get_action
+    agent = _start_script_on_game(source, AtariGame())["agent"]
+    query = find_acting_method(agent)
     observation = torch.full((1, 4, 84, 84), float(pixel))
     actions_in_turn = torch.arange(4)
 

@@ -1,78 +1,18 @@
-"""The vectorised environments that a PPO script makes, around scripted environments."""
+"""The environments that a script makes, with its wrappers around scripted environments."""
 
 from __future__ import annotations
 
-import contextlib
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl import oldgym, shim
+from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
+from rlregress.frameworks.cleanrl.running import start_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
-from rlregress.frameworks.cleanrl.stubs import CPU, make_arguments_of_script, replaced
 from rlregress.measurements.normalisation import Script, Walked, count_steps_of_script
 from rlregress.probing.scripted import Scripted
-
-_ENVIRONMENT = "Playback-v0"
-
-
-@contextlib.contextmanager
-def provide_variables_to_make_environments(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
-    """Yield variables with which statements of CleanRL's script make scripted environments.
-
-    Environment i that it makes plays ``scripts[i]``.
-    """
-    scripts_left = list(scripts)
-
-    def make_scripted_environment(id: str, **_: Any) -> Scripted:
-        del id
-        return Scripted(**scripts_left.pop(0))
-
-    old = oldgym.make_stub_modules(make_scripted_environment, lambda *_: None)
-    classes = {
-        name: member
-        for module in old.values()
-        for name, member in vars(module).items()
-        if name[0].isupper()
-    }
-    with contextlib.ExitStack() as around:
-        around.enter_context(warnings.catch_warnings())
-        warnings.filterwarnings("ignore", module="gymnasium")
-        for owner, name, value in [
-            *shim.list_patches_of_gymnasium(),
-            (gymnasium, "make", make_scripted_environment),
-        ]:
-            around.enter_context(replaced(owner, name, value))
-        yield {**classes, "old_gym": old["gym"]}
-
-
-def _make_environments_of_script(
-    source: Source, scripts: Sequence[Script], script: str = "ppo_continuous_action", **flags: Any
-) -> Any:
-    """Return the vectorised environments that CleanRL's script makes, around scripted ones."""
-    program = source.parse_script(script)
-    place = program.find_statement_binding("environments", "envs", "env")
-    with provide_variables_to_make_environments(scripts) as variables:
-        args = make_arguments_of_script(
-            program,
-            **{
-                "env_id": _ENVIRONMENT,
-                "gym_id": _ENVIRONMENT,
-                "num_envs": len(scripts),
-                "capture_video": False,
-                **flags,
-            },
-        )
-        old_gym = variables.pop("old_gym")
-        if source.for_gym:
-            variables["gym"] = old_gym
-        variables.update(args=args, run_name="run", experiment_name="run", device=CPU)
-        return run_slice_up_to_anchor(place, variables).get_first_bound("envs", "env")
 
 
 def walk_through_environments(environments: Any, steps: int) -> Walked:
@@ -94,11 +34,21 @@ def walk_through_environments(environments: Any, steps: int) -> Walked:
     )
 
 
-def walk_through_normalised(source: Source, scripts: Sequence[Script], **options: Any) -> Walked:
-    """Return the observations and rewards of scripted environments in a script's wrappers."""
-    return walk_through_environments(
-        _make_environments_of_script(source, scripts, **options), count_steps_of_script(scripts[0])
+def walk_through_normalised(
+    source: Source, scripts: Sequence[Script], script: str = "ppo_continuous_action", **flags: Any
+) -> Walked:
+    """Return the observations and rewards of scripted environments in a script's wrappers.
+
+    Environment i that the script makes plays ``scripts[i]``.
+    """
+    scripts_left = list(scripts)
+    if len(scripts) > 1:
+        flags["num_envs"] = len(scripts)
+    run = start_script(
+        source.parse_script(script).path, flags, lambda: Scripted(**scripts_left.pop(0))
     )
+    environments = find_first_variable(run.globals, "environments", "envs", "env")
+    return walk_through_environments(environments, count_steps_of_script(scripts[0]))
 
 
 def _reset_environments(environments: Any) -> Any:

@@ -6,17 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.running import OnStep, ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.scripted import Scripted
 
 
 def run_off_policy_script(
-    source: Source, script: str, steps: int, environment: Any = None, **settings: Any
+    source: Source,
+    script: str,
+    steps: int,
+    environment: Any = None,
+    *,
+    shimmed: bool = True,
+    on_start: OnStep | None = None,
+    **settings: Any,
 ) -> ScriptRun:
     """Run an off-policy script with a small replay buffer; without updates unless requested."""
-    shimmed = settings.pop("shimmed", True)
-    patches = settings.pop("patches", ())
     overrides = {
         "total_timesteps": steps,
         "buffer_size": 4 * steps,
@@ -26,7 +31,7 @@ def run_off_policy_script(
     }
     played = Scripted() if environment is None else environment
     path = source.parse_script(script).path
-    return run_script(path, overrides, make_env=lambda: played, shimmed=shimmed, patches=patches)
+    return run_script(path, overrides, make_env=lambda: played, shimmed=shimmed, on_start=on_start)
 
 
 def count_stored_transitions(buffer: Any) -> int:
