@@ -15,9 +15,7 @@ from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
-from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import (
-    walk_through_environments,
-)
+from rlregress.frameworks.cleanrl.observe.normalisation import walk_through_environments
 from rlregress.frameworks.cleanrl.script import VariableLost, load_digests_of_known_scripts
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.scripted import make_counting_environment

@@ -144,32 +144,8 @@ class RewardWrapper(Wrapper):
         return observation, self.reward(reward), done, info
 
 
-class ActionWrapper(Wrapper):
-    """Changes actions by ``action``."""
-
-    def step(self, action: Any) -> Any:
-        return self.env.step(self.action(action))
-
-
 class TimeLimit(Wrapper):
-    """Ends an episode after a number of steps."""
-
-    def __init__(self, env: Any, max_episode_steps: int | None = None) -> None:
-        super().__init__(env)
-        self._limit = max_episode_steps
-        self._elapsed = 0
-
-    def reset(self, **kwargs: Any) -> Any:
-        self._elapsed = 0
-        return self.env.reset(**kwargs)
-
-    def step(self, action: Any) -> Any:
-        observation, reward, done, info = self.env.step(action)
-        self._elapsed += 1
-        if self._limit is not None and self._elapsed >= self._limit:
-            info["TimeLimit.truncated"] = not done
-            done = True
-        return observation, reward, done, info
+    """Is imported by all scripts; only that of DDPG, which cannot be probed, would use it."""
 
 
 class Monitor(Wrapper):
@@ -214,10 +190,7 @@ def make_stub_modules(make_env: Callable[[str], Any], watch: Watch) -> dict[str,
         watch: notes resets and steps of the script's environment or environments.
     """
     vectorised = make_dummy_vec_env_class(watch)
-    kinds = {
-        kind.__name__: kind
-        for kind in (Env, Wrapper, ObservationWrapper, RewardWrapper, ActionWrapper)
-    }
+    kinds = {kind.__name__: kind for kind in (Env, Wrapper, ObservationWrapper, RewardWrapper)}
     wrappers = _make_module(
         "gym.wrappers",
         TimeLimit=TimeLimit,

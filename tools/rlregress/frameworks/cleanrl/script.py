@@ -22,6 +22,10 @@ from rlregress.probing.interface import Unprobed
 _LISTED = re.compile(r"([0-9a-f]{64})  \S+")
 
 
+#: name of an argument in HEAD -> its name in earlier versions
+_OLDER_NAMES = {"num_minibatches": "n_minibatch"}
+
+
 class VariableLost(Unprobed):
     """A script lacks a variable that a probe looks for."""
 
@@ -126,6 +130,11 @@ class Script:
                 name = str(flag).lstrip("-").replace("-", "_")
                 _add_default(by_name, name, values.get("default"))
         return by_name
+
+    def spell_argument(self, name: str) -> str:
+        """Return the name that this script has for an argument, given by its name in HEAD."""
+        older = _OLDER_NAMES.get(name, name)
+        return older if older in self.defaults else name
 
     def describe_whether_known(self) -> str:
         """Return whose fault it is if the script cannot be probed, in words."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
+from rlregress.frameworks.cleanrl.observe.drivers import make_probe
 from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
     act_with_mean,
     overwrite_rows,
@@ -122,9 +122,8 @@ def measure_adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([read_log10_adam_eps(run["optimizer"], run["agent"].parameters())])
 
 
-_measured = make_probe_maker(_run_update)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **{id: _measured(measure) for id, measure in ppo.MEASUREMENTS.items()},
+    **{id: make_probe(_run_update, measure) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": measure_loss_with_normalised_advantages,
     "ppo.advantage_normalisation.epsilon": measure_loss_of_similar_advantages,
     "ppo.initialisation": measure_initialisation,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
+from rlregress.frameworks.cleanrl.observe.drivers import make_probe
 from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
     SCRIPT,
     make_restarting_counting_environment,
@@ -86,10 +86,11 @@ def list_stored_observations_of_rollouts(source: Source, inputs: Inputs) -> np.n
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
-_measured = make_probe_maker(_train_with_settings)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **{id: _measured(measure) for id, measure in loop.MEASUREMENTS.items()},
-    "ppo.parallel_gradient": _measured(count_processes_and_backward_passes_per_step),
+    **{id: make_probe(_train_with_settings, measure) for id, measure in loop.MEASUREMENTS.items()},
+    "ppo.parallel_gradient": make_probe(
+        _train_with_settings, count_processes_and_backward_passes_per_step
+    ),
     "ppo.segments": list_stored_observations_of_rollouts,
 }
 

@@ -13,7 +13,7 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_output_constant
-from rlregress.probing.scripted import Scripted
+from rlregress.probing.scripted import Scripted, make_env_truncated_then_terminated
 
 _SCRIPT = "td3_continuous_action"
 
@@ -44,22 +44,12 @@ def _measure_share_of_distinct_samples(source: Source, inputs: Inputs) -> np.nda
 
 
 def _count_rows_stored_in_warmup(source: Source, inputs: Inputs) -> np.ndarray:
-    return np.array(
-        [
-            float(
-                small_runs.count_stored_transitions(
-                    small_runs.run_off_policy_script(
-                        source,
-                        script,
-                        int(inputs["steps"]),
-                        learning_starts=int(inputs["warmup"]),
-                        batch_size=int(inputs["minibatch"]),
-                    )["rb"]
-                )
-            )
-            for script in ("sac_continuous_action", "td3_continuous_action")
-        ]
-    )
+    settings = {"learning_starts": int(inputs["warmup"]), "batch_size": int(inputs["minibatch"])}
+    counts = []
+    for script in ("sac_continuous_action", "td3_continuous_action"):
+        run = small_runs.run_off_policy_script(source, script, int(inputs["steps"]), **settings)
+        counts.append(small_runs.count_stored_transitions(run["rb"]))
+    return np.array(counts, dtype=np.float64)
 
 
 def _list_rewards_left_in_full_buffer(source: Source, inputs: Inputs) -> np.ndarray:
@@ -88,19 +78,35 @@ def _measure_target_with_both_flags(source: Source, inputs: Inputs) -> np.ndarra
     return run["next_q_value"].detach().numpy().astype(np.float64)[:1]
 
 
+def _measure_next_observation(source: Source, inputs: Inputs) -> np.ndarray:
+    buffer = small_runs.run_off_policy_script(
+        source, "sac_continuous_action", int(inputs["steps"]), make_env_truncated_then_terminated()
+    )["rb"]
+    if hasattr(buffer, "buffer"):
+        stored = [float(np.ravel(transition[3])[0]) for transition in buffer.buffer]
+    else:
+        stored = buffer.next_observations.reshape(-1).tolist()
+    return np.array([stored[2], stored[4]])
+
+
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "replay.sampling": _measure_share_of_distinct_samples,
     "replay.warmup": _count_rows_stored_in_warmup,
     "replay.overwriting": _list_rewards_left_in_full_buffer,
+    "replay.next_observation": _measure_next_observation,
     "replay.both_flags": _measure_target_with_both_flags,
 }
-_ONE_STEP = "the scripts for continuous actions have one-step targets"
 ABSENT: Mapping[str, str] = {
-    "nstep.window": _ONE_STEP,
-    "nstep.discount": _ONE_STEP,
-    "nstep.terminal": _ONE_STEP,
-    "nstep.truncation": _ONE_STEP,
-    "nstep.newest_steps": _ONE_STEP,
-    "nstep.custom_buffer": _ONE_STEP,
+    **dict.fromkeys(
+        (
+            "nstep.window",
+            "nstep.discount",
+            "nstep.terminal",
+            "nstep.truncation",
+            "nstep.newest_steps",
+            "nstep.custom_buffer",
+        ),
+        "the scripts for continuous actions have one-step targets",
+    ),
     "replay.shared_observations": "the scripts for continuous actions do not use such an option",
 }

@@ -17,12 +17,12 @@ from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     find_policy,
     sample_action,
 )
-from rlregress.frameworks.cleanrl.observe.helpers import small_runs
-from rlregress.frameworks.cleanrl.observe.helpers.advantages import (
+from rlregress.frameworks.cleanrl.observe.gae import (
     measure_advantages,
     read_float64_vector,
     run_rollout_with_values,
 )
+from rlregress.frameworks.cleanrl.observe.helpers import small_runs
 from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
     act_with_mean,
     find_acting_method,

@@ -11,7 +11,6 @@ from unittest import mock
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable, list_q_networks
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
@@ -23,7 +22,7 @@ from rlregress.probing.recorded_update import record_differentiated_losses
 _SCRIPT = "ddpg_continuous_action"
 
 
-class Driver:
+class DDPGDriver:
     """A script that runs again for each request (see ``driven_agents.ContinuousAgent``)."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
@@ -154,6 +153,3 @@ class Driver:
 def _fix_draws_to_one_deviation() -> Any:
     """Make every normal number one standard deviation above its mean."""
     return mock.patch.object(torch, "normal", lambda mean, std: mean + std)
-
-
-measured = make_probe_maker(Driver)

@@ -12,7 +12,6 @@ from unittest import mock
 
 import gymnasium
 
-from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
@@ -24,7 +23,7 @@ from rlregress.probing.recorded_update import record_differentiated_losses
 _SCRIPT = "dqn"
 
 
-class Driver:
+class DQNDriver:
     """A script that runs again for each request (see ``driven_agents.DiscreteAgent``)."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
@@ -128,6 +127,3 @@ class Driver:
 def return_environment_unchanged(environment: Any, *_: Any, **__: Any) -> Any:
     """Stand in for a wrapper that records videos, by returning the environment as it is."""
     return environment
-
-
-measured = make_probe_maker(Driver)

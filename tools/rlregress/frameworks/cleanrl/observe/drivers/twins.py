@@ -25,7 +25,6 @@ from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     sample_action,
 )
 from rlregress.frameworks.cleanrl.running import StopRun, run_script
-from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
@@ -45,7 +44,7 @@ from rlregress.probing.layers import (
     make_output_constant_for_input,
 )
 
-SAC, TD3 = "sac_continuous_action", "td3_continuous_action"
+_SAC, _TD3 = "sac_continuous_action", "td3_continuous_action"
 _TARGETS = ("qf1_target", "qf2_target")
 #: observation, action and next observation of every transition that a single update reads
 _NOW, _ACTION, _THEN = 0.5, 0.25, -0.5
@@ -60,14 +59,14 @@ _OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
 Prepare = Callable[[Any], Any]
 
 
-class Driver:
+class _TwinDriver:
     """A script that runs again for each request (see ``twin_agents.TwinDriver``)."""
 
     shares_rate = False
 
     def __init__(self, script: str, source: Source, settings: Settings) -> None:
         self._script, self._settings = source.parse_script(script), settings
-        self._is_sac = script == SAC
+        self._is_sac = script == _SAC
         self._ended: Mapping[str, Any] | None = None
 
     def _get_variables_of_script(self) -> Any:
@@ -98,7 +97,7 @@ class Driver:
         if not self._is_sac and s.noise is not None:
             # in units of the draw that is made this number
             settings["exploration_noise"] = 1.0 if s.noise else 0.0
-        if s.environments > 1 and has_several_environments(self._script):
+        if s.environments > 1 and "num_envs" in self._script.defaults:
             settings["num_envs"] = s.environments
         return {"buffer_size": 256, "batch_size": s.batch_size, **settings}
 
@@ -423,9 +422,8 @@ class Driver:
         ]
 
 
-def has_several_environments(script: Script) -> bool:
-    """Return whether a script has a setting for the number of its environments."""
-    return "num_envs" in script.defaults
+drive_sac = partial(_TwinDriver, _SAC)
+drive_td3 = partial(_TwinDriver, _TD3)
 
 
 def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:

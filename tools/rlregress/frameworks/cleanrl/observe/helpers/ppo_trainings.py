@@ -24,8 +24,6 @@ from rlregress.probing.recorded_update import record_differentiated_losses
 from rlregress.probing.scripted import Scripted, make_counting_environment
 
 SCRIPT = "ppo_continuous_action"
-#: the same argument has had several names, the first of HEAD.
-_SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
 #: log of a standard deviation that is lost in rounding beside every mean.
 _NEGLIGIBLE = -80.0
 
@@ -46,16 +44,8 @@ def run_ppo(
 ) -> ScriptRun:
     """Run the PPO script with these arguments, by their names in HEAD."""
     script = source.parse_script(SCRIPT)
-    arguments = rename_arguments_for_script(script, flags)
+    arguments = {script.spell_argument(name): value for name, value in flags.items()}
     return run_script(script.path, arguments, make_env=make_env, **options)
-
-
-def rename_arguments_for_script(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
-    """Return the same arguments, by the names that this version of the script has for them."""
-    return {
-        next((n for n in _SPELLINGS.get(name, ()) if n in script.defaults), name): value
-        for name, value in flags.items()
-    }
 
 
 def remove_wrappers(run: ScriptRun) -> None:
