@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from unittest import mock
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import remove_wrappers, run_ppo
-from rlregress.frameworks.cleanrl.running import ScriptRun
+from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
 from rlregress.probing.scripted import Scripted
@@ -21,7 +22,7 @@ def run_rollout_with_values(
     compute_values: Callable[[torch.Tensor], torch.Tensor],
     **flags: float,
 ) -> ScriptRun:
-    """Run one rollout and its update; return the run, among its variables the advantages.
+    """Run one rollout up to its update; return the run, among its variables the advantages.
 
     Args:
         environment: without the script's wrappers.
@@ -32,13 +33,13 @@ def run_rollout_with_values(
         remove_wrappers(run)
         run["agent"].critic.forward = compute_values
 
-    # its update, which comes last, is of no interest
-    plain = {"num_minibatches": 1, "update_epochs": 1, "norm_adv": False}
     return run_ppo(
         source,
-        {"total_timesteps": steps, "num_steps": steps, **plain, **flags},
+        {"total_timesteps": steps, "num_steps": steps, **flags},
         make_env=lambda: environment,
         on_start=replace_value_network,
+        # an update begins when it shuffles the rows
+        patches=[(np.random, "shuffle", mock.Mock(side_effect=StopRun))],
     )
 
 
