@@ -193,7 +193,7 @@ def test_a_renamed_part_of_the_script_is_named_by_what_is_asked_of_its_rollout(
 @pytest.mark.parametrize(
     ("pattern", "replacement", "message"),
     [
-        (r"np\.random\.shuffle", "np.sort", "the update does not call np.random.shuffle"),
+        (r"args\.update_epochs", "2", "the update does not read args.update_epochs"),
         (r"\bb_advantages\b", "renamed", "nothing is assigned to b_advantages; nearest"),
     ],
 )

@@ -13,7 +13,6 @@ import contextlib
 import dataclasses
 import functools
 import io
-import re
 import sys
 import types
 import warnings
@@ -29,14 +28,17 @@ import torch
 
 from rlregress import marks
 from rlregress.frameworks.cleanrl import oldgym, restored, shim
-from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read_script_text
+from rlregress.frameworks.cleanrl.script import (
+    ArgumentLost,
+    Script,
+    imports_gym,
+    read_script_text,
+)
 from rlregress.probing.framework_errors import call_original
 from rlregress.probing.isolation import shift_seed
 
 #: id by which scripts request the environment of ``make_env``; it is not registered.
 GIVEN = "Given-v0"
-
-_OLD = re.compile(r"^import gym\s*$", re.MULTILINE)
 
 
 class StopRun(BaseException):
@@ -121,7 +123,7 @@ def run_script(
     """
     path = Path(path)
     text = read_script_text(path)
-    old = _OLD.search(text) is not None
+    old = imports_gym(text)
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     run = ScriptRun(path, vars(module))

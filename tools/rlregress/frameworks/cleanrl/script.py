@@ -50,6 +50,11 @@ def read_script_text(path: Path) -> str:
         raise make_unreadable_error(path, error) from None
 
 
+def imports_gym(text: str) -> bool:
+    """Return whether a script was written for gym, before Gymnasium."""
+    return re.search(r"^import gym\s*$", text, re.MULTILINE) is not None
+
+
 def make_unreadable_error(path: Path, error: Exception) -> Unreadable:
     """Return the error for a file of the scripts that cannot be read or compiled."""
     line = f" at line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""

@@ -17,6 +17,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl.script import (
     Script,
     Unreadable,
+    imports_gym,
     read_script_text,
 )
 from rlregress.probing import installed_metadata
@@ -104,7 +105,7 @@ class Source:
 @functools.lru_cache(maxsize=16)
 def _does_import_gym(path: Path, modified_at: int) -> bool:
     del modified_at
-    return re.search(r"^import gym\s*$", read_script_text(path), re.MULTILINE) is not None
+    return imports_gym(read_script_text(path))
 
 
 @functools.lru_cache(maxsize=64)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from unittest import mock
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import remove_wrappers, run_ppo
+from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
+    call_before_update,
+    remove_wrappers,
+    run_ppo,
+)
 from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
@@ -29,17 +32,19 @@ def run_rollout_with_values(
         compute_values: observations [n, 1] -> what the value network outputs, [n, 1].
     """
 
+    def stop_script() -> None:
+        raise StopRun
+
     def replace_value_network(run: ScriptRun) -> None:
         remove_wrappers(run)
         run["agent"].critic.forward = compute_values
+        call_before_update(run, stop_script)
 
     return run_ppo(
         source,
         {"total_timesteps": steps, "num_steps": steps, **flags},
         make_env=lambda: environment,
         on_start=replace_value_network,
-        # an update begins when it shuffles the rows
-        patches=[(np.random, "shuffle", mock.Mock(side_effect=StopRun))],
     )
 
 

@@ -48,7 +48,7 @@ def _count_rows_stored_in_warmup(source: Source, inputs: Inputs) -> np.ndarray:
     counts = []
     for script in ("sac_continuous_action", "td3_continuous_action"):
         run = small_runs.run_off_policy_script(source, script, int(inputs["steps"]), **settings)
-        counts.append(small_runs.count_stored_transitions(run["rb"]))
+        counts.append(len(small_runs.read_stored_rewards(run["rb"])))
     return np.array(counts, dtype=np.float64)
 
 
@@ -82,11 +82,8 @@ def _measure_next_observation(source: Source, inputs: Inputs) -> np.ndarray:
     buffer = small_runs.run_off_policy_script(
         source, "sac_continuous_action", int(inputs["steps"]), make_env_truncated_then_terminated()
     )["rb"]
-    if hasattr(buffer, "buffer"):
-        stored = [float(np.ravel(transition[3])[0]) for transition in buffer.buffer]
-    else:
-        stored = buffer.next_observations.reshape(-1).tolist()
-    return np.array([stored[2], stored[4]])
+    stored = small_runs.read_stored_columns(buffer)["next_observations"]
+    return np.ravel(stored)[[2, 4]].astype(np.float64)
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {

@@ -24,6 +24,7 @@ from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     list_q_networks,
     sample_action,
 )
+from rlregress.frameworks.cleanrl.observe.helpers.small_runs import read_stored_columns
 from rlregress.frameworks.cleanrl.running import StopRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements.twin_agents import Settings
@@ -189,10 +190,11 @@ class _TwinDriver:
             frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
             settings.update(dict.fromkeys(frozen, 0.0))
         journal = self._run_script(s.steps, learning_starts=starts, **settings)
-        last = _read_stored_action_and_reward(
-            self._find_variable("replay buffer", "rb"), len(journal.actions[0]) - 1
+        stored = read_stored_columns(self._find_variable("replay buffer", "rb"))
+        last = len(journal.actions[0]) - 1
+        journal.stored_action, journal.stored_reward = (
+            float(np.ravel(stored[name][last])[0]) for name in ("actions", "rewards")
         )
-        journal.stored_action, journal.stored_reward = (float(np.ravel(x)[0]) for x in last)
         return journal
 
     def _run_one_step_and_get_variables(self) -> Any:
@@ -469,13 +471,6 @@ def _fix_normal_noise(number: float) -> Iterator[None]:
         mock.patch.object(np.random, "normal", draw_with_numpy),
     ):
         yield
-
-
-def _read_stored_action_and_reward(buffer: Any, step: int) -> tuple[Any, Any]:
-    """Return action and reward of the row in which a buffer stores this step."""
-    if hasattr(buffer, "buffer"):
-        return buffer.buffer[step][1:3]
-    return buffer.actions[step], buffer.rewards[step]
 
 
 def _equalise_stored_rows(buffer: Any) -> None:

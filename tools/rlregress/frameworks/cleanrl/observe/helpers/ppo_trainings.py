@@ -11,7 +11,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script, start_script
-from rlregress.frameworks.cleanrl.script import Script, VariableLost
+from rlregress.frameworks.cleanrl.script import VariableLost
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing.driven import fill_parameters
@@ -74,6 +74,19 @@ def act_with_mean(source: Source, environment: Scripted, mean: float) -> tuple[f
     return environment.received[-1].item(), run["actions"].item()
 
 
+def call_before_update(run: ScriptRun, callback: Callable[[], None]) -> None:
+    """Call ``callback`` when an update reads the number of its epochs, with the rows made."""
+    args = run["args"]
+    epochs = args.update_epochs
+
+    def call_and_return_epochs(_: Any) -> int:
+        callback()
+        return epochs
+
+    watched = {"update_epochs": property(call_and_return_epochs)}
+    args.__class__ = type("Args", (type(args),), watched)
+
+
 def update_on_rows(
     source: Source,
     samples: int,
@@ -83,25 +96,29 @@ def update_on_rows(
 ) -> tuple[ScriptRun, list[float], list[float]]:
     """Run a rollout and an update; return the run, and loss and gradient norm of each step.
 
-    The learning rate is 0.
+    There is one epoch, with a learning rate of 0.
 
     Args:
         samples: steps of the rollout.
-        prepare: called before the update, when it first shuffles the rows of the rollout; see
-            ``overwrite_rows``.
+        prepare: called with the run before the update; see ``overwrite_rows``.
         minibatch_size: 0: the whole rollout, in its order.
 
     Raises:
-        VariableLost: the script does not shuffle, so that ``prepare`` was not called.
+        VariableLost: the update does not read the number of epochs, so that nothing was prepared.
     """
-    shuffle, runs, prepared = np.random.shuffle, list[ScriptRun](), list[ScriptRun]()
+    prepared: list[ScriptRun] = []
+    losses: list[float] = []
+    norms: list[float] = []
 
-    def prepare_and_shuffle(indices: Any) -> None:
+    def prepare_update(run: ScriptRun) -> None:
         if not prepared:
-            prepared.extend(runs)
-            prepare(runs[0])
-        if minibatch_size:
-            shuffle(indices)
+            prepared.append(run)
+            prepare(run)
+
+    def note_step(optimizer: torch.optim.Optimizer) -> None:
+        losses.append(sum(differentiated))
+        differentiated.clear()
+        norms.append(compute_gradient_norm(optimizer))
 
     sizes = {
         "total_timesteps": samples,
@@ -110,24 +127,17 @@ def update_on_rows(
         "update_epochs": 1,
         "learning_rate": 0.0,
     }
-    losses, norms = list[float](), list[float]()
-
-    def note_step(optimizer: torch.optim.Optimizer) -> None:
-        losses.append(sum(differentiated))
-        differentiated.clear()
-        norms.append(compute_gradient_norm(optimizer))
-
     with record_differentiated_losses(note_step) as differentiated:
         run = run_ppo(
             source,
             {**sizes, **flags},
-            on_start=runs.append,
-            patches=[(np.random, "shuffle", prepare_and_shuffle)],
+            on_start=lambda run: call_before_update(run, lambda: prepare_update(run)),
+            patches=[] if minibatch_size else [(np.random, "shuffle", lambda rows: None)],
         )
     if not prepared:
         script = source.parse_script(SCRIPT)
         raise VariableLost(
-            f"{script}: the update does not call np.random.shuffle on its rows; "
+            f"{script}: the update does not read args.update_epochs; "
             f"{script.describe_whether_known()}",
             script.known,
         )
@@ -141,7 +151,7 @@ def overwrite_rows(run: ScriptRun, ratios: Any = 1.0, **rows: Any) -> None:
         ratios: of new to old probability, one number or [samples].
         rows: ``advantages``, ``returns`` or ``values``, one number or [samples]; 0 without it.
     """
-    count, dtype = len(run["b_obs"]), run["agent"].actor_logstd.dtype
+    dtype = run["agent"].actor_logstd.dtype
     observations, actions = (
         torch.zeros_like(run[name], dtype=dtype) for name in ("b_obs", "b_actions")
     )
@@ -151,10 +161,8 @@ def overwrite_rows(run: ScriptRun, ratios: Any = 1.0, **rows: Any) -> None:
     old = now - np.log(np.asarray(ratios, dtype=np.float64))
     numbers = {"advantages": 0.0, "returns": 0.0, "values": 0.0, **rows, "logprobs": old}
     for name, column in numbers.items():
-        if f"b_{name}" not in run:
-            raise Script(run.path).make_variable_lost_error("rows of an update", f"b_{name}")
         value = torch.as_tensor(np.asarray(column, dtype=np.float64), dtype=dtype)
-        run.globals[f"b_{name}"] = value.expand(count).clone()
+        run.globals[f"b_{name}"] = value.expand(len(run[f"b_{name}"])).clone()
 
 
 class _TrainingRecorder:

@@ -34,13 +34,15 @@ def run_off_policy_script(
     return run_script(path, overrides, make_env=lambda: played, shimmed=shimmed, on_start=on_start)
 
 
-def count_stored_transitions(buffer: Any) -> int:
-    """Return how many transitions a script's replay buffer holds."""
-    return len(buffer.buffer) if hasattr(buffer, "buffer") else int(buffer.size())
+def read_stored_columns(buffer: Any) -> dict[str, np.ndarray]:
+    """Return the columns of a script's replay buffer by name, as stored, [rows, ..] each."""
+    names = ("observations", "actions", "rewards", "next_observations", "dones")
+    if hasattr(buffer, "buffer"):
+        columns = zip(*buffer.buffer, strict=True) if buffer.buffer else [()] * len(names)
+        return {name: np.array(rows) for name, rows in zip(names, columns, strict=False)}
+    return {name: getattr(buffer, name)[: buffer.size()] for name in names}
 
 
 def read_stored_rewards(buffer: Any) -> np.ndarray:
     """Return the rewards in a script's replay buffer, in the order in which they are stored."""
-    if hasattr(buffer, "buffer"):
-        return np.array([float(transition[2]) for transition in buffer.buffer])
-    return np.array(buffer.rewards[: buffer.size()], dtype=np.float64).reshape(-1)
+    return read_stored_columns(buffer)["rewards"].astype(np.float64).reshape(-1)
