@@ -66,7 +66,7 @@ def _run_update(source: Source, settings: ppo.Settings) -> ppo.Effects:
         source, settings.count, prepare_update, norm_adv=False, **flags
     )
     agent = run["agent"]
-    parameters = find_last_linear_layer(agent.critic).bias, agent.actor_logstd
+    parameters: Any = find_last_linear_layer(agent.critic).bias, agent.actor_logstd
     return ppo.Effects(
         require_one_number(losses),
         require_one_number(norms),

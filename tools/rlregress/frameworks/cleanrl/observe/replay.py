@@ -44,7 +44,10 @@ def _measure_share_of_distinct_samples(source: Source, inputs: Inputs) -> np.nda
 
 
 def _count_rows_stored_in_warmup(source: Source, inputs: Inputs) -> np.ndarray:
-    settings = {"learning_starts": int(inputs["warmup"]), "batch_size": int(inputs["minibatch"])}
+    settings: dict[str, Any] = {
+        "learning_starts": int(inputs["warmup"]),
+        "batch_size": int(inputs["minibatch"]),
+    }
     counts = []
     for script in ("sac_continuous_action", "td3_continuous_action"):
         run = small_runs.run_off_policy_script(source, script, int(inputs["steps"]), **settings)

@@ -170,7 +170,7 @@ def _measure_ratios_of_logged_kl(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _measure_whether_early_logging_fails(source: Source, inputs: Inputs) -> np.ndarray:
     # losses are logged at every hundredth step; 100 is no multiple of the delay
-    settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
+    settings: dict[str, Any] = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
     script = source.parse_script(_SAC)
     try:
         small_runs.run_off_policy_script(source, _SAC, 102, batch_size=99, **settings)
