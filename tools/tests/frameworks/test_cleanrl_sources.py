@@ -15,10 +15,8 @@ from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
-from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import (
-    walk_through_environments,
-)
-from rlregress.frameworks.cleanrl.script import AnchorLost, load_digests_of_known_scripts
+from rlregress.frameworks.cleanrl.observe.normalisation import walk_through_environments
+from rlregress.frameworks.cleanrl.script import VariableLost, load_digests_of_known_scripts
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.scripted import make_counting_environment
 from tools.tests.small_files import write_files, write_metadata
@@ -167,21 +165,46 @@ def test_the_scripts_are_those_that_the_suite_was_written_for(label, name):
     assert script_sources.find_source(label).parse_script(f"{name}_continuous_action").known
 
 
+def _copy_changed(label, folder, pattern, replacement):
+    """Return a copy of the scripts whose PPO script is changed."""
+    source = script_sources.find_source(label)
+    copy = dataclasses.replace(source, root=source.copy_as_links_into(folder))
+    path = copy.folder / "ppo_continuous_action.py"
+    text = path.read_text()
+    path.unlink()
+    path.write_text(re.sub(pattern, replacement, text))
+    return copy
+
+
 @pytest.mark.parametrize("label", HERE)
 @pytest.mark.parametrize("name", ["agent", "envs"])
 def test_a_renamed_part_of_the_script_is_named_by_what_is_asked_of_its_rollout(
     label, name, tmp_path
 ):
     """No numbers of a network or an environment that the probe did not choose."""
-    source = script_sources.find_source(label)
-    copy = dataclasses.replace(source, root=source.copy_as_links_into(tmp_path))
-    path = copy.folder / "ppo_continuous_action.py"
-    text = path.read_text()
-    path.unlink()
-    path.write_text(re.sub(rf"\b{name}\b", "renamed", text))
+    copy = _copy_changed(label, tmp_path, rf"(?<!-)\b{name}\b", "renamed")
     for id in ("gae.truncation", "gae.value_target", "gae.lambda_zero", "gae.stored_values"):
         probe = cleanrl.CleanRL(copy).observe.list_probes()[id, "script"]
-        with pytest.raises(AnchorLost, match=f"returns: nothing is assigned to {name}; nearest"):
+        with pytest.raises(VariableLost, match=f"nothing is assigned to {name}; nearest"):
+            probe(registry.get_detail(id).copy_inputs())
+
+
+@pytest.mark.parametrize("label", HERE)
+@pytest.mark.parametrize(
+    ("pattern", "replacement", "message"),
+    [
+        (r"args\.update_epochs", "2", "the update does not read args.update_epochs"),
+        (r"\bb_advantages\b", "renamed", "nothing is assigned to b_advantages; nearest"),
+    ],
+)
+def test_an_update_whose_rows_cannot_be_chosen_is_not_asked(
+    label, pattern, replacement, message, tmp_path
+):
+    """No loss of rows that the script has collected itself."""
+    copy = _copy_changed(label, tmp_path, pattern, replacement)
+    for id in ("ppo.policy_loss.clip", "ppo.advantage_normalisation", "ppo.kl_estimator"):
+        probe = cleanrl.CleanRL(copy).observe.list_probes()[id, "script"]
+        with pytest.raises(VariableLost, match=message):
             probe(registry.get_detail(id).copy_inputs())
 
 

@@ -1,8 +1,7 @@
 """CleanRL (https://docs.cleanrl.dev): scripts, each an algorithm in one file.
 
 The scripts are not a library. They are read from a user's checkout or from an installed
-distribution, and probed by running their own statements (``slices``), their own classes, or all of
-one script (``running``).
+distribution, and probed by running one of them (``running``), to its end or to its first step.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script, start_script
 from rlregress.frameworks.cleanrl.script import read_script_text
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.train.builtin_trainings import SETTINGS
@@ -21,30 +21,26 @@ _NETWORKS = {"ppo": ("agent",), "td3": ("actor", "qf1", "qf2")}
 
 
 def _run_script_of_algorithm(
-    source: Source, algorithm: str, make_env: Any, seed: int, **arguments: Any
+    run: Callable[..., ScriptRun], source: Source, algorithm: str, make_env: Any, seed: int
 ) -> ScriptRun:
     path = source.parse_script(f"{algorithm}_continuous_action").path
     if "torch.save(" not in read_script_text(path):
         raise Unsupported(f"{path.name} saves nothing")
-    return run_script(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env, **arguments)
-
-
-def _stop_script(run: ScriptRun) -> None:
-    raise StopRun
+    return run(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env)
 
 
 def _make_training_with_files(source: Source, algorithm: str) -> TrainingWithFiles:
     names = _NETWORKS[algorithm]
 
     def run_training(make_env: Callable[..., Any], seed: int) -> ScriptRun:
-        return _run_script_of_algorithm(source, algorithm, make_env, seed)
+        return _run_script_of_algorithm(run_script, source, algorithm, make_env, seed)
 
     def save_files(run: ScriptRun, folder: str) -> None:
         states = tuple(run[name].state_dict() for name in names)
         torch.save(states if len(states) > 1 else states[0], os.path.join(folder, _FILE))
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> ScriptRun:
-        run = _run_script_of_algorithm(source, algorithm, make_env, 7, on_start=_stop_script)
+        run = _run_script_of_algorithm(start_script, source, algorithm, make_env, 7)
         states = torch.load(os.path.join(folder, _FILE), map_location="cpu")
         for name, state in zip(names, states if len(names) > 1 else (states,), strict=False):
             run[name].load_state_dict(state)

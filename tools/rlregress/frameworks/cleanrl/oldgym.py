@@ -16,9 +16,9 @@ import gymnasium
 import numpy as np
 
 from rlregress.frameworks.cleanrl.oldvec import (
-    Stepped,
     VecEnv,
     VecEnvWrapper,
+    Watch,
     make_dummy_vec_env_class,
 )
 
@@ -43,12 +43,12 @@ class OldEnvironment(Env):
 
     Args:
         environment: the Gymnasium environment, its time limit included.
-        on_step: called after every step, unless a vectorised environment does that.
+        watch: notes resets and steps, unless a vectorised environment reports them.
     """
 
-    def __init__(self, environment: Any, on_step: Stepped) -> None:
+    def __init__(self, environment: Any, watch: Watch) -> None:
         self._environment = environment
-        self._stepped: Stepped | None = on_step
+        self._watch: Watch | None = watch
         self._seed: int | None = None
         self.observation_space = environment.observation_space
         self.action_space = environment.action_space
@@ -67,6 +67,8 @@ class OldEnvironment(Env):
         return [seed]
 
     def reset(self, **_: Any) -> Any:
+        if self._watch is not None:
+            self._watch.note_start()
         seed, self._seed = self._seed, None
         return self._environment.reset(seed=seed)[0]
 
@@ -77,8 +79,8 @@ class OldEnvironment(Env):
         if truncated:
             info["TimeLimit.truncated"] = not terminated
         outcome = (observation, float(reward), bool(terminated or truncated), info)
-        if self._stepped is not None:
-            self._stepped(1, action, outcome)
+        if self._watch is not None:
+            self._watch.note_step(1, action, outcome)
         return outcome
 
     def render(self, *args: Any, **kwargs: Any) -> None:
@@ -87,9 +89,9 @@ class OldEnvironment(Env):
     def close(self) -> None:
         self._environment.close()
 
-    def stop_reporting_steps(self) -> None:
-        """Stop calling ``on_step``: a vectorised environment reports the steps of all at once."""
-        self._stepped = None
+    def stop_reporting(self) -> None:
+        """Report nothing more: a vectorised environment reports the steps of all at once."""
+        self._watch = None
 
 
 class Wrapper(Env):
@@ -142,32 +144,8 @@ class RewardWrapper(Wrapper):
         return observation, self.reward(reward), done, info
 
 
-class ActionWrapper(Wrapper):
-    """Changes actions by ``action``."""
-
-    def step(self, action: Any) -> Any:
-        return self.env.step(self.action(action))
-
-
 class TimeLimit(Wrapper):
-    """Ends an episode after a number of steps."""
-
-    def __init__(self, env: Any, max_episode_steps: int | None = None) -> None:
-        super().__init__(env)
-        self._limit = max_episode_steps
-        self._elapsed = 0
-
-    def reset(self, **kwargs: Any) -> Any:
-        self._elapsed = 0
-        return self.env.reset(**kwargs)
-
-    def step(self, action: Any) -> Any:
-        observation, reward, done, info = self.env.step(action)
-        self._elapsed += 1
-        if self._limit is not None and self._elapsed >= self._limit:
-            info["TimeLimit.truncated"] = not done
-            done = True
-        return observation, reward, done, info
+    """Is imported by all scripts; only that of DDPG, which cannot be probed, would use it."""
 
 
 class Monitor(Wrapper):
@@ -204,20 +182,15 @@ def _make_module(name: str, **content: Any) -> types.ModuleType:
     return module
 
 
-def make_stub_modules(
-    make_env: Callable[[str], Any], on_step: Stepped
-) -> dict[str, types.ModuleType]:
+def make_stub_modules(make_env: Callable[[str], Any], watch: Watch) -> dict[str, types.ModuleType]:
     """Return name -> stub of each module that the scripts import and that no longer exists.
 
     Args:
         make_env: environment id -> a Gymnasium environment.
-        on_step: called after every step of the script's environment or environments.
+        watch: notes resets and steps of the script's environment or environments.
     """
-    vectorised = make_dummy_vec_env_class(on_step)
-    kinds = {
-        kind.__name__: kind
-        for kind in (Env, Wrapper, ObservationWrapper, RewardWrapper, ActionWrapper)
-    }
+    vectorised = make_dummy_vec_env_class(watch)
+    kinds = {kind.__name__: kind for kind in (Env, Wrapper, ObservationWrapper, RewardWrapper)}
     wrappers = _make_module(
         "gym.wrappers",
         TimeLimit=TimeLimit,
@@ -226,7 +199,7 @@ def make_stub_modules(
     )
     gym = _make_module(
         "gym",
-        make=lambda id, **_: OldEnvironment(make_env(id), on_step),
+        make=lambda id, **_: OldEnvironment(make_env(id), watch),
         spaces=gymnasium.spaces,
         wrappers=wrappers,
         core=_make_module("gym.core", **kinds),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-#: (environments stepped at once, actions, what ``step`` answers)
-Stepped = Callable[[int, Any, tuple[Any, ...]], None]
+
+class Watch(Protocol):
+    """Notes what happens to the environments of a script."""
+
+    def note_start(self) -> None:
+        """Note that environments are about to be reset."""
+
+    def note_step(self, environments: int, actions: Any, outcome: tuple[Any, ...]) -> None:
+        """Note the results of a step of one or several environments."""
 
 
 class VecEnv:
@@ -54,8 +60,8 @@ class VecEnvWrapper(VecEnv):
         return self.venv.reset()
 
 
-def make_dummy_vec_env_class(on_step: Stepped) -> Any:
-    """Return a ``DummyVecEnv`` that calls ``on_step`` once for a step of all its environments."""
+def make_dummy_vec_env_class(watch: Watch) -> Any:
+    """Return a ``DummyVecEnv`` that reports each reset and step of all its environments once."""
 
     class DummyVecEnv(VecEnv):
         """Environments that are stepped one after the other in this process."""
@@ -67,12 +73,13 @@ def make_dummy_vec_env_class(on_step: Stepped) -> Any:
             self.action_space = self.envs[0].action_space
             self._actions: Any = None
             for environment in self.envs:
-                environment.unwrapped.stop_reporting_steps()
+                environment.unwrapped.stop_reporting()
 
         def _stack_rows(self, rows: list[Any]) -> np.ndarray:
             return np.stack([np.asarray(row, dtype=self.observation_space.dtype) for row in rows])
 
         def reset(self) -> np.ndarray:
+            watch.note_start()
             return self._stack_rows([environment.reset() for environment in self.envs])
 
         def step_async(self, actions: Any) -> None:
@@ -93,7 +100,7 @@ def make_dummy_vec_env_class(on_step: Stepped) -> Any:
                 np.array(dones, dtype=bool),
                 list(infos),
             )
-            on_step(self.num_envs, self._actions, outcome)
+            watch.note_step(self.num_envs, self._actions, outcome)
             return outcome
 
         def close(self) -> None:

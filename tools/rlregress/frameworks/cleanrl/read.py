@@ -6,69 +6,68 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.frameworks.cleanrl import stubs
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Unprobed
 
-#: hyperparameter -> flags that set it, of which a version has one.
+#: hyperparameter -> flag that sets it, by its name in HEAD.
 _PPO = {
-    "learning_rate": ("learning_rate",),
-    "anneal_learning_rate": ("anneal_lr",),
-    "rollout_steps": ("num_steps",),
-    "minibatch_size": ("num_minibatches", "n_minibatch"),
-    "epochs": ("update_epochs",),
-    "discount": ("gamma",),
-    "gae_lambda": ("gae_lambda",),
-    "clip_range": ("clip_coef",),
-    "value_clip_range": ("clip_vloss",),
-    "normalize_advantage": ("norm_adv",),
-    "entropy_coefficient": ("ent_coef",),
-    "value_coefficient": ("vf_coef",),
-    "max_gradient_norm": ("max_grad_norm",),
-    "target_kl": ("target_kl",),
+    "learning_rate": "learning_rate",
+    "anneal_learning_rate": "anneal_lr",
+    "rollout_steps": "num_steps",
+    "minibatch_size": "num_minibatches",
+    "epochs": "update_epochs",
+    "discount": "gamma",
+    "gae_lambda": "gae_lambda",
+    "clip_range": "clip_coef",
+    "value_clip_range": "clip_vloss",
+    "normalize_advantage": "norm_adv",
+    "entropy_coefficient": "ent_coef",
+    "value_coefficient": "vf_coef",
+    "max_gradient_norm": "max_grad_norm",
+    "target_kl": "target_kl",
 }
 _OFF_POLICY = {
-    "minibatch_size": ("batch_size",),
-    "replay_size": ("buffer_size",),
-    "learning_starts": ("learning_starts",),
-    "polyak_coefficient": ("tau",),
-    "discount": ("gamma",),
+    "minibatch_size": "batch_size",
+    "replay_size": "buffer_size",
+    "learning_starts": "learning_starts",
+    "polyak_coefficient": "tau",
+    "discount": "gamma",
 }
-_FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+_FLAGS: Mapping[str, Mapping[str, str]] = {
     "ppo": _PPO,
     "sac": {
         **_OFF_POLICY,
-        "learning_rate": ("policy_lr",),
-        "critic_learning_rate": ("q_lr",),
-        "temperature_learning_rate": ("q_lr",),
-        "policy_delay": ("policy_frequency",),
-        "target_update_interval": ("target_network_frequency",),
-        "tune_temperature": ("autotune",),
-        "fixed_temperature": ("alpha",),
+        "learning_rate": "policy_lr",
+        "critic_learning_rate": "q_lr",
+        "temperature_learning_rate": "q_lr",
+        "policy_delay": "policy_frequency",
+        "target_update_interval": "target_network_frequency",
+        "tune_temperature": "autotune",
+        "fixed_temperature": "alpha",
     },
     "td3": {
         **_OFF_POLICY,
-        "learning_rate": ("learning_rate",),
-        "exploration_noise": ("exploration_noise",),
-        "policy_delay": ("policy_frequency",),
-        "target_noise": ("policy_noise",),
-        "target_noise_clip": ("noise_clip",),
+        "learning_rate": "learning_rate",
+        "exploration_noise": "exploration_noise",
+        "policy_delay": "policy_frequency",
+        "target_noise": "policy_noise",
+        "target_noise_clip": "noise_clip",
     },
     "ddpg": {
         **_OFF_POLICY,
-        "learning_rate": ("learning_rate",),
-        "exploration_noise": ("exploration_noise",),
-        "policy_delay": ("policy_frequency",),
+        "learning_rate": "learning_rate",
+        "exploration_noise": "exploration_noise",
+        "policy_delay": "policy_frequency",
     },
     "dqn": {
         **_OFF_POLICY,
-        "learning_rate": ("learning_rate",),
-        "target_update_interval": ("target_network_frequency",),
-        "steps_per_collection": ("train_frequency",),
-        "exploration_initial": ("start_e",),
-        "exploration_final": ("end_e",),
-        "exploration_fraction": ("exploration_fraction",),
-        "max_gradient_norm": ("max_grad_norm",),
+        "learning_rate": "learning_rate",
+        "target_update_interval": "target_network_frequency",
+        "steps_per_collection": "train_frequency",
+        "exploration_initial": "start_e",
+        "exploration_final": "end_e",
+        "exploration_fraction": "exploration_fraction",
+        "max_gradient_norm": "max_grad_norm",
     },
 }
 #: (algorithm, hyperparameter) that only some versions have a flag for: left out of the others.
@@ -81,7 +80,7 @@ def name_script(algorithm: str) -> str:
 
 
 def _read_flags_of_script(source: Source, algorithm: str) -> Mapping[str, Any]:
-    return stubs.read_defaults_of_script(source.parse_script(name_script(algorithm)))
+    return source.parse_script(name_script(algorithm)).defaults
 
 
 def map_hyperparameters_to_own_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
@@ -90,22 +89,17 @@ def map_hyperparameters_to_own_names(source: Source) -> dict[tuple[str, str], di
     Raises:
         Unprobed: the script has none of the flags that are known for a hyperparameter.
     """
-    by_cell = {}
+    by_cell: dict[tuple[str, str], dict[str, str]] = {}
     for algorithm, flags in _FLAGS.items():
-        own_flags = _read_flags_of_script(source, algorithm)
-        by_cell[algorithm, "script"] = {
-            name: _find_first_flag(candidates, own_flags, name_script(algorithm))
-            for name, candidates in flags.items()
-            if (algorithm, name) not in _OF_SOME_VERSIONS or set(candidates) & set(own_flags)
-        }
+        script = source.parse_script(name_script(algorithm))
+        own = by_cell[algorithm, "script"] = {}
+        for name, flag in flags.items():
+            spelled = script.spell_argument(flag)
+            if spelled in script.defaults:
+                own[name] = spelled
+            elif (algorithm, name) not in _OF_SOME_VERSIONS:
+                raise Unprobed(f"{name_script(algorithm)} has no flag {flag}", is_known=True)
     return by_cell
-
-
-def _find_first_flag(candidates: tuple[str, ...], flags: Mapping[str, Any], script: str) -> str:
-    for candidate in candidates:
-        if candidate in flags:
-            return candidate
-    raise Unprobed(f"{script} has no flag {' or '.join(candidates)}", is_known=True)
 
 
 def read_defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:

@@ -13,7 +13,6 @@ import contextlib
 import dataclasses
 import functools
 import io
-import re
 import sys
 import types
 import warnings
@@ -29,14 +28,17 @@ import torch
 
 from rlregress import marks
 from rlregress.frameworks.cleanrl import oldgym, restored, shim
-from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read_script_text
+from rlregress.frameworks.cleanrl.script import (
+    ArgumentLost,
+    Script,
+    imports_gym,
+    read_script_text,
+)
 from rlregress.probing.framework_errors import call_original
 from rlregress.probing.isolation import shift_seed
 
 #: id by which scripts request the environment of ``make_env``; it is not registered.
 GIVEN = "Given-v0"
-
-_OLD = re.compile(r"^import gym\s*$", re.MULTILINE)
 
 
 class StopRun(BaseException):
@@ -73,7 +75,7 @@ class ScriptRun:
         try:
             return self.globals[name]
         except KeyError:
-            raise Script(self.path).make_anchor_lost_error("a run of the script", name) from None
+            raise Script(self.path).make_variable_lost_error("a run of the script", name) from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.globals
@@ -109,8 +111,8 @@ def run_script(
         stop: end the script after this many steps of its environments.
         on_step: called after every step of the script's environments, before the script goes on;
             after the script ended, nothing calls it again. It may raise ``StopRun``.
-        on_start: called once, when the script has made its agent and first resets its environments
-            (not of 0.4.8).
+        on_start: called once, when the script has made its agent and first resets its environments.
+            It may raise ``StopRun``.
         guard_random: restore the states of the global generators after each ``on_step``.
         shimmed: give a script written for Gymnasium 0.29 that interface on a newer one (see
             ``shim``). Without it, on Gymnasium 1.x, it trains on rows that never happened.
@@ -121,7 +123,7 @@ def run_script(
     """
     path = Path(path)
     text = read_script_text(path)
-    old = _OLD.search(text) is not None
+    old = imports_gym(text)
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     run = ScriptRun(path, vars(module))
@@ -132,7 +134,7 @@ def run_script(
     stubs = {"__main__": module, "torch.utils.tensorboard": _make_tensorboard_module(run)}
     replaced: list[shim.Patch] = [*patches]
     if old:
-        stubs.update(oldgym.make_stub_modules(make, watch.note_step))
+        stubs.update(oldgym.make_stub_modules(make, watch))
     else:
         stubs["tyro"] = _make_tyro_module(path, arguments)
         replaced = [*(shim.list_patches_of_gymnasium() if shimmed else ()), *patches]
@@ -164,6 +166,17 @@ def run_script(
     finally:
         run.output = output.getvalue()
     return run
+
+
+def start_script(
+    path: Path, overrides: Mapping[str, Any], make_env: Callable[[], Any]
+) -> ScriptRun:
+    """Run a script until it first resets its environments; return its variables of that moment."""
+
+    def stop_script(run: ScriptRun) -> None:
+        raise StopRun
+
+    return run_script(path, overrides, make_env=make_env, on_start=stop_script)
 
 
 @functools.lru_cache(maxsize=64)

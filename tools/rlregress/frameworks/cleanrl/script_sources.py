@@ -5,22 +5,19 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.metadata
-import importlib.util
 import os
 import re
 import shutil
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 from rlregress import files
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl.script import (
     Script,
     Unreadable,
-    make_unreadable_error,
+    imports_gym,
     read_script_text,
 )
 from rlregress.probing import installed_metadata
@@ -104,44 +101,11 @@ class Source:
                 os.symlink(self.root / name, folder / name)
         return folder
 
-    def has_file(self, name: str) -> bool:
-        """Return whether this copy has a file of that path below its root."""
-        return (self.root / name).is_file()
-
-    def load_module(self, name: str) -> ModuleType:
-        """Return a module of the checkout beside the scripts, by its path below the root.
-
-        ``source.load_module("cleanrl_utils/buffers.py").ReplayBuffer``; nothing is left in
-        ``sys.modules``, nor beside the file.
-        """
-        path = self.root / name
-        if not path.is_file():
-            raise UserError(f"CleanRL {self.label} has no file {name} in {self.root}; restore it")
-        return _load_module(path, path.stat().st_mtime_ns)
-
 
 @functools.lru_cache(maxsize=16)
 def _does_import_gym(path: Path, modified_at: int) -> bool:
     del modified_at
-    return re.search(r"^import gym\s*$", read_script_text(path), re.MULTILINE) is not None
-
-
-@functools.lru_cache(maxsize=16)
-def _load_module(path: Path, modified_at: int) -> ModuleType:
-    del modified_at
-    spec = importlib.util.spec_from_file_location(f"cleanrl_{path.stem}_of_probe", path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{path} cannot be imported; expected a file whose name ends in .py")
-    module = importlib.util.module_from_spec(spec)
-    before = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
-    try:
-        spec.loader.exec_module(module)
-    except (SyntaxError, UnicodeDecodeError) as error:
-        raise make_unreadable_error(path, error) from None
-    finally:
-        sys.dont_write_bytecode = before
-    return module
+    return imports_gym(read_script_text(path))
 
 
 @functools.lru_cache(maxsize=64)

@@ -17,12 +17,13 @@ import numpy as np
 import rsl_rl.modules
 import rsl_rl.utils
 import torch
-from rsl_rl import algorithms
+from rsl_rl import algorithms, runners
 from rsl_rl.algorithms import PPO
 from rsl_rl.env import vec_env
 from torch import nn
 
 from rlregress.probing.interface import Unsupported
+from rlregress.probing.layers import make_output_constant
 
 _NORMALISER = "EmpiricalNormalization"
 #: the set of observations that holds images.
@@ -42,11 +43,17 @@ EmpiricalNormalization = getattr(_PLACE, _NORMALISER)
 _RAW = "normalize_advantage_per_mini_batch"
 RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else {}
 
+#: small networks of random network distillation
+SMALL_CURIOSITY = {"predictor_hidden_dims": [8], "target_hidden_dims": [8]}
+NORMALISED_CURIOSITY = {"state_normalization": True, "reward_normalization": True}
+
 
 @contextlib.contextmanager
 def silence_runner_output() -> Iterator[None]:
     """Suppress the tables that a runner prints; restore the filters of warnings afterwards."""
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        # of steps that do not fill a window of distillation, since 5.5
+        warnings.filterwarnings("ignore", "The product of", UserWarning)
         yield
 
 
@@ -56,6 +63,11 @@ def arrange_returned_observations(groups: Mapping[str, torch.Tensor], is_step: b
         rows = len(next(iter(groups.values())))
         return vec_env.TensorDict(dict(groups), batch_size=[rows])
     return groups["policy"] if is_step else (groups["policy"], {"observations": dict(groups)})
+
+
+def mirror_observations_and_actions(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
+    """Return observations and actions, each with its negatives appended."""
+    return [x if x is None else torch.cat([x, x * -1.0]) for x in (obs, actions)]
 
 
 class Networks(NamedTuple):
@@ -76,10 +88,9 @@ class Networks(NamedTuple):
     groups: Sequence[str] = ("policy",)
     law: Mapping[str, Any] = {}
 
-    def make_configuration_of_networks(
-        self, names: tuple[str, str], kinds: tuple[str, str]
-    ) -> dict[str, Any]:
-        """Return the configuration of two networks: the policy, then its critic or teacher."""
+    def make_configuration_of_networks(self, distils: bool) -> dict[str, Any]:
+        """Return the configuration of two networks: actor and critic, or student and teacher."""
+        names = ("student", "teacher") if distils else ("actor", "critic")
         sizes: dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
         both = {"rnn_type": self.memory, **sizes} if self.memory else {}
         both.update(_drop_unset_options(activation=self.activation))
@@ -95,7 +106,8 @@ class Networks(NamedTuple):
             acting = law if DISTRIBUTIONS else {"stochastic": True, **self._configure_deviation()}
             return {names[0]: {**both, **acting}, names[1]: both}
         both.update(self._configure_deviation())
-        both["class_name"] = kinds[bool(self.memory)]
+        kind = "StudentTeacher" if distils else "ActorCritic"
+        both["class_name"] = f"{kind}Recurrent" if self.memory else kind
         for name in names:
             both.update(_drop_unset_options(**{f"{name}_hidden_dims": self.hidden}))
             if GROUPED:
@@ -148,11 +160,7 @@ def _drop_unset_options(**options: Any) -> dict[str, Any]:
 
 
 def make_configuration_of_runner(
-    steps: int,
-    algorithm: Mapping[str, Any],
-    networks: Networks,
-    names: tuple[str, str] = ("actor", "critic"),
-    kinds: tuple[str, str] = ("ActorCritic", "ActorCriticRecurrent"),
+    steps: int, algorithm: Mapping[str, Any], networks: Networks
 ) -> dict[str, Any]:
     """Return the configuration of a runner, with ``steps`` in a rollout."""
     sets = ("policy", "critic", "actor", "rnd_state", "student", "teacher")
@@ -161,8 +169,27 @@ def make_configuration_of_runner(
         "save_interval": 1_000_000,
         "obs_groups": {name: list(networks.groups) for name in sets},
         "algorithm": dict(algorithm),
-        **networks.make_configuration_of_networks(names, kinds),
+        **networks.make_configuration_of_networks(algorithm["class_name"] == "Distillation"),
     }
+
+
+def find_runner_class(configuration: Mapping[str, Any]) -> Any:
+    """Return the class of the runner of an algorithm; until 2.3 all have the same one."""
+    distils = configuration["algorithm"]["class_name"] == "Distillation"
+    name = "DistillationRunner" if distils else "OnPolicyRunner"
+    return getattr(runners, name, runners.OnPolicyRunner)
+
+
+def make_silent_runner(environment: Any, configuration: Mapping[str, Any]) -> Any:
+    """Return a runner that writes no file and prints nothing."""
+    runner_class = find_runner_class(configuration)
+    with silence_runner_output():
+        return runner_class(environment, configuration, log_dir=None, device="cpu")
+
+
+def mark_teacher_loaded(algorithm: Any) -> None:
+    """Let a teacher teach that was loaded from no file."""
+    find_acting_module(algorithm).loaded_teacher = algorithm.teacher_loaded = True
 
 
 def _get_first_attribute(holder: Any, names: Sequence[str]) -> Any:
@@ -177,6 +204,11 @@ def find_acting_module(algorithm: Any) -> Any:
 def find_layers_of_network(algorithm: Any, name: str) -> nn.Module:
     """Return the layers of the network ``name``, such as "critic"."""
     return getattr(algorithm, name).mlp if MODELS else getattr(find_acting_module(algorithm), name)
+
+
+def fix_network_output(algorithm: Any, name: str, numbers: Any) -> None:
+    """Make the network ``name`` output these numbers for every observation."""
+    make_output_constant(find_layers_of_network(algorithm, name), numbers)
 
 
 def list_parameters(algorithm: Any) -> dict[str, torch.Tensor]:

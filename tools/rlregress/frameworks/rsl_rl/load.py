@@ -32,11 +32,9 @@ _CURIOUS: dict[str, Any] = {
     **_ALGORITHM,
     "rnd_cfg": {
         "weight": 0.5,
-        "state_normalization": True,
-        "reward_normalization": True,
         "num_outputs": 2,
-        "predictor_hidden_dims": [8],
-        "target_hidden_dims": [8],
+        **compat.SMALL_CURIOSITY,
+        **compat.NORMALISED_CURIOSITY,
     },
 }
 
@@ -48,7 +46,7 @@ def _make_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], see
     environment = Vectorised(make_env(), make_env(), seed=seed, clips=True)
     # a runner writes into it
     settings = copy.deepcopy(dict(algorithm))
-    return training.make_silent_runner(
+    return compat.make_silent_runner(
         environment, compat.make_configuration_of_runner(_STEPS, settings, networks)
     )
 

@@ -15,7 +15,6 @@ from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.train.training import (
     ARGUMENTS,
     make_configuration_of_hyperparameters,
-    make_silent_runner,
 )
 from rlregress.probing.families import read_each_or_mark_unread
 from rlregress.probing.interface import Unprobed
@@ -62,14 +61,14 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
 
 def _read_values_of_default_agent() -> dict[str, Any]:
     configuration = compat.make_configuration_of_runner(2, {"class_name": "PPO"}, compat.Networks())
-    return _read_values_of_agent(make_silent_runner(_make_environment(), configuration).alg)
+    return _read_values_of_agent(compat.make_silent_runner(_make_environment(), configuration).alg)
 
 
 def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the hyperparameters that an agent made with these has, as a training makes it."""
-    agent = make_silent_runner(
+    agent = compat.make_silent_runner(
         _make_environment(), make_configuration_of_hyperparameters(hyperparameters, 1)
     ).alg
     steps = agent.storage.num_transitions_per_env

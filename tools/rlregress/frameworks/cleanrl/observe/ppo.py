@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
-from rlregress.frameworks.cleanrl.observe.helpers.rollouts import (
-    ScriptUpdate,
-    run_rollouts_of_constant_policies,
+from rlregress.frameworks.cleanrl.observe.drivers import make_probe
+from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
+    act_with_mean,
+    find_acting_method,
+    overwrite_rows,
+    start_ppo,
+    update_on_rows,
 )
+from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import use_float64_by_default
 from rlregress.measurements import ppo
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs
 from rlregress.probing.layers import (
+    describe_ppo_networks_as_numbers,
     find_last_linear_layer,
     list_linear_layers,
+    make_output_constant,
     measure_ppo_initialisation,
     read_log10_adam_eps,
 )
+from rlregress.probing.scripted import Scripted
+from rlregress.probing.watched_updates import require_one_number
+
+#: a bound on the norm of the gradient that none of them reaches
+_NO_CLIP = 1e9
 
 
 def _run_update(source: Source, settings: ppo.Settings) -> ppo.Effects:
-    """Run the script's update with these settings; return its loss and derivatives."""
+    """Run the script's update with these settings; return its loss and gradients."""
     flags = settings.map_to_framework_names(
         value_clip="clip_coef", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
@@ -35,32 +47,46 @@ def _run_update(source: Source, settings: ppo.Settings) -> ppo.Effects:
         flags["clip_vloss"] = settings.value_clip > 0.0
     # one range clips the policy and the value
     flags.update(settings.map_to_framework_names(clip_range="clip_coef"))
-    update = ScriptUpdate(source, settings.count, norm_adv=False, **flags)
-    update.fix_output_of_value_network(settings.value)
-    fill_parameters([update.agent.actor_logstd], settings.log_deviation)
-    update.set_ratios(settings.ratios)
-    update.set_batch(
-        advantages=settings.advantages, returns=settings.returns, values=settings.old_values
+    if not settings.gradients_clipped:
+        flags["max_grad_norm"] = _NO_CLIP
+
+    def prepare_update(run: ScriptRun) -> None:
+        agent = run["agent"]
+        make_output_constant(agent.critic, settings.value)
+        fill_parameters([agent.actor_logstd], settings.log_deviation)
+        overwrite_rows(
+            run,
+            settings.ratios,
+            advantages=settings.advantages,
+            returns=settings.returns,
+            values=settings.old_values,
+        )
+
+    run, losses, norms = update_on_rows(
+        source, settings.count, prepare_update, norm_adv=False, **flags
     )
-    loss = update.run_slice_of_quantity("total loss", "loss")["loss"]
-    parameters = find_last_linear_layer(update.agent.critic).bias, update.agent.actor_logstd
-    gradients = torch.autograd.grad(loss, parameters)
-    # the norm at the optimiser's step: gradient_clip
-    return ppo.Effects(float(loss), float("nan"), *map(float, gradients))
+    agent = run["agent"]
+    parameters: Any = find_last_linear_layer(agent.critic).bias, agent.actor_logstd
+    return ppo.Effects(
+        require_one_number(losses),
+        require_one_number(norms),
+        *(parameter.grad.item() for parameter in parameters),
+    )
 
 
 def _list_policy_losses(
-    source: Source, inputs: Inputs, minibatch_size: int = 0, **flags: Any
+    source: Source, inputs: Inputs, minibatch_size: int = 0, in_float64: bool = False, **flags: Any
 ) -> Sequence[float]:
     """Return the policy loss of each minibatch, with a learning rate of 0."""
     advantages = inputs["advantages"]
-    update = ScriptUpdate(
-        source, len(advantages), minibatch_size, vf_coef=0.0, ent_coef=0.0, **flags
-    )
-    update.set_learning_rate_to_zero()
-    update.set_ratios(np.full(len(advantages), float(inputs["ratio"])))
-    update.set_batch(advantages=advantages)
-    return update.record_losses_and_gradient_norms()[0]
+
+    def prepare_update(run: ScriptRun) -> None:
+        if in_float64:
+            run["agent"].double()
+        overwrite_rows(run, float(inputs["ratio"]), advantages=advantages)
+
+    flags = {"vf_coef": 0.0, "ent_coef": 0.0, **flags}
+    return update_on_rows(source, len(advantages), prepare_update, minibatch_size, **flags)[1]
 
 
 def measure_loss_with_normalised_advantages(source: Source, inputs: Inputs) -> np.ndarray:
@@ -70,19 +96,16 @@ def measure_loss_with_normalised_advantages(source: Source, inputs: Inputs) -> n
 
 def measure_loss_of_similar_advantages(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the policy loss of one minibatch whose nearly equal advantages are normalised."""
-    with use_float64_by_default():
-        losses = _list_policy_losses(source, inputs, norm_adv=True)
-    return np.array(losses)
+    return np.array(_list_policy_losses(source, inputs, in_float64=True, norm_adv=True))
 
 
 def measure_initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     """Return singular values of the layers of policy and value network, and the largest bias."""
-    agent = ScriptUpdate(
-        source,
-        2,
-        observations=int(inputs["observation_dimensions"]),
-        dimensions=int(inputs["action_dimensions"]),
-    ).agent.double()
+    bound = np.ones(int(inputs["action_dimensions"]))
+    environment = Scripted(
+        -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
+    )
+    agent = start_ppo(source, environment)["agent"].double()
     return np.array(
         measure_ppo_initialisation(
             list_linear_layers(agent.actor_mean) + list_linear_layers(agent.critic)
@@ -92,38 +115,79 @@ def measure_initialisation(source: Source, inputs: Inputs) -> np.ndarray:
 
 def measure_action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
     """Return actions that the environment received, then those that are stored."""
-    received, stored = [], []
-    for environment, rollout in run_rollouts_of_constant_policies(
-        source, inputs, inputs["samples"]
-    ):
-        received.append(environment.received[-1].item())
-        stored.append(rollout.get_vector("actions").item())
-    return np.array(received + stored)
-
-
-def measure_clipped_gradient_norm(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the gradient norm at the optimiser's step, or ``inputs["cap"]`` if that is less."""
-    update = ScriptUpdate(source, 8, norm_adv=False)
-    large = 100.0 * float(inputs["raw_norm"])
-    update.names["b_actions"] = torch.full((8, 1), 3.0)
-    update.set_ratios(np.ones(8))
-    update.set_batch(advantages=np.full(8, large), returns=np.full(8, large))
-    return np.array([min(update.record_losses_and_gradient_norms()[1][0], float(inputs["cap"]))])
+    environment = Scripted(inputs["low"], inputs["high"])
+    actions = [act_with_mean(source, environment, mean) for mean in inputs["samples"]]
+    return np.array(actions).T.ravel()
 
 
 def measure_adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     """Return log10 of the epsilon of the script's optimiser."""
-    names = ScriptUpdate(source, 2).names
-    return np.array([read_log10_adam_eps(names["optimizer"], names["agent"].parameters())])
+    del inputs
+    run = start_ppo(source)
+    return np.array([read_log10_adam_eps(run["optimizer"], run["agent"].parameters())])
 
 
-_measured = make_probe_maker(_run_update)
+def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
+    """Return layer widths of policy and critic, 1 if they share a layer, activation outputs."""
+    agent = start_ppo(source)["agent"]
+    parts = [agent.actor_mean, agent.critic]
+    return describe_ppo_networks_as_numbers(
+        parts, 1, parts, torch.as_tensor(np.asarray(inputs["fed"]))
+    )
+
+
+def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
+    """Return the policy's log standard deviation, then 1 if it depends on the observation."""
+    agent = start_ppo(source)["agent"]
+    for layer in list_linear_layers(agent):
+        torch.nn.init.zeros_(layer.bias)
+    sample = find_acting_method(agent)
+    logs = []
+    for x in (0.0, float(inputs["observation"])):
+        with torch.no_grad():
+            entropy = float(sample(torch.tensor([[x]]))[2])
+        logs.append(entropy - 0.5 * (1.0 + math.log(2.0 * math.pi)))
+    return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
+
+
+def measure_actions_at_fixed_means(source: Source, inputs: Inputs) -> np.ndarray:
+    """Return the action that the environment receives for each mean, at negligible deviation."""
+    environment = Scripted(inputs["low"], inputs["high"])
+    return np.array([act_with_mean(source, environment, mean)[0] for mean in inputs["means"]])
+
+
+def measure_kl_estimate(source: Source, inputs: Inputs) -> np.ndarray:
+    """Return the script's estimate of the KL divergence, which stops its updates if too large."""
+    ratios = inputs["ratios"]
+    run, *_ = update_on_rows(source, len(ratios), lambda run: overwrite_rows(run, ratios))
+    return np.array([run["approx_kl"].item()])
+
+
+def measure_finiteness_and_loss_of_single_sample(source: Source, inputs: Inputs) -> np.ndarray:
+    """Return [1, policy loss] of a minibatch of one sample if the loss is finite, else [0, 0]."""
+    with warnings.catch_warnings():
+        # PyTorch says that a deviation of one number has no degree of freedom
+        warnings.simplefilter("ignore")
+        run, *_ = update_on_rows(
+            source,
+            1,
+            lambda run: overwrite_rows(run, advantages=inputs["advantage"]),
+            norm_adv=True,
+        )
+    loss = run["pg_loss"].item()
+    return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
+
+
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **{id: _measured(measure) for id, measure in ppo.MEASUREMENTS.items()},
+    **{id: make_probe(_run_update, measure) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": measure_loss_with_normalised_advantages,
     "ppo.advantage_normalisation.epsilon": measure_loss_of_similar_advantages,
-    "ppo.gradient_clip": measure_clipped_gradient_norm,
     "ppo.initialisation": measure_initialisation,
     "ppo.action.bounding": measure_action_bounding,
     "ppo.adam.epsilon": measure_adam_epsilon,
+    "ppo.networks": measure_networks,
+    "ppo.log_std": measure_log_std,
+    "ppo.action.distribution": measure_actions_at_fixed_means,
+    "ppo.advantage_normalisation.single": measure_finiteness_and_loss_of_single_sample,
+    "ppo.kl_estimator": measure_kl_estimate,
 }

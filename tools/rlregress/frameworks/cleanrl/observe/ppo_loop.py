@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
+from rlregress.frameworks.cleanrl.observe.drivers import make_probe
 from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
-    ScriptTraining,
+    SCRIPT,
     make_restarting_counting_environment,
     multiply_ratios,
-    run_ppo_script,
+    train_ppo,
     zero_stored_and_predicted_values,
 )
-from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs
 from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
@@ -27,7 +25,7 @@ from rlregress.probing.scripted import make_script_of_end_after
 _NO_CLIP = 1e9
 
 
-def _train_with_settings(source: Source, settings: loop.Settings) -> ScriptTraining:
+def _train_with_settings(source: Source, settings: loop.Settings) -> loop.RecordedTraining:
     """Train with the script and these settings, and return the record."""
     flags: dict[str, Any] = settings.map_to_framework_names(
         clip_range="clip_coef", entropy_coefficient="ent_coef"
@@ -39,7 +37,7 @@ def _train_with_settings(source: Source, settings: loop.Settings) -> ScriptTrain
         flags.update(gamma=0.0, max_grad_norm=_NO_CLIP)
     if settings.target is not None:
         flags["target_kl"] = settings.target
-        if "kle_stop" in read_defaults_of_script(source.parse_script(SCRIPT)):
+        if "kle_stop" in source.parse_script(SCRIPT).defaults:
             flags["kle_stop"] = True
     if settings.falling is not None:
         # no other setting can fall
@@ -50,7 +48,7 @@ def _train_with_settings(source: Source, settings: loop.Settings) -> ScriptTrain
         if settings.monte_carlo or settings.advantage is not None:
             zero_stored_and_predicted_values(run)
 
-    return run_ppo_script(
+    return train_ppo(
         source,
         settings.total,
         settings.steps,
@@ -75,7 +73,7 @@ def list_stored_observations_of_rollouts(source: Source, inputs: Inputs) -> np.n
         del number
         terminal.append(any(bool((run[name] == limit).any()) for name in names))
 
-    training = run_ppo_script(
+    training = train_ppo(
         source,
         15,
         5,
@@ -88,10 +86,11 @@ def list_stored_observations_of_rollouts(source: Source, inputs: Inputs) -> np.n
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
-_measured = make_probe_maker(_train_with_settings)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **{id: _measured(measure) for id, measure in loop.MEASUREMENTS.items()},
-    "ppo.parallel_gradient": _measured(count_processes_and_backward_passes_per_step),
+    **{id: make_probe(_train_with_settings, measure) for id, measure in loop.MEASUREMENTS.items()},
+    "ppo.parallel_gradient": make_probe(
+        _train_with_settings, count_processes_and_backward_passes_per_step
+    ),
     "ppo.segments": list_stored_observations_of_rollouts,
 }
 

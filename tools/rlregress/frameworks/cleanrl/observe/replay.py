@@ -6,40 +6,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
+from rlregress.frameworks.cleanrl.running import ScriptRun, start_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
-from rlregress.frameworks.cleanrl.stubs import (
-    CPU,
-    StubNet,
-    make_arguments_of_script,
-    make_spaces_of_environments,
-)
 from rlregress.probing.interface import Inputs
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.scripted import Scripted
+from rlregress.probing.layers import make_output_constant
+from rlregress.probing.scripted import Scripted, make_env_truncated_then_terminated
 
 _SCRIPT = "td3_continuous_action"
-_BUFFERS = "cleanrl_utils/buffers.py"
 
 
 def _make_buffer_of_script(source: Source, capacity: int) -> Any:
     """Return the replay buffer as the script makes it."""
-    script = source.parse_script(_SCRIPT)
-    space = make_spaces_of_environments(-1.0, 1.0)
-    variables = {
-        "args": make_arguments_of_script(script, buffer_size=capacity, num_envs=1),
-        "device": CPU,
-        "envs": space,
-        "env": space,
-    }
-    if source.has_file(_BUFFERS):
-        variables["ReplayBuffer"] = source.load_module(_BUFFERS).ReplayBuffer
-    return run_slice_up_to_anchor(script.find_statement_binding("replay buffer", "rb"), variables)[
-        "rb"
-    ]
+    path = source.parse_script(_SCRIPT).path
+    return start_script(path, {"buffer_size": capacity}, Scripted)["rb"]
 
 
 def _store_transition(buffer: Any, reward: float) -> None:
@@ -62,22 +44,15 @@ def _measure_share_of_distinct_samples(source: Source, inputs: Inputs) -> np.nda
 
 
 def _count_rows_stored_in_warmup(source: Source, inputs: Inputs) -> np.ndarray:
-    return np.array(
-        [
-            float(
-                small_runs.count_stored_transitions(
-                    small_runs.run_off_policy_script(
-                        source,
-                        script,
-                        int(inputs["steps"]),
-                        learning_starts=int(inputs["warmup"]),
-                        batch_size=int(inputs["minibatch"]),
-                    )["rb"]
-                )
-            )
-            for script in ("sac_continuous_action", "td3_continuous_action")
-        ]
-    )
+    settings: dict[str, Any] = {
+        "learning_starts": int(inputs["warmup"]),
+        "batch_size": int(inputs["minibatch"]),
+    }
+    counts = []
+    for script in ("sac_continuous_action", "td3_continuous_action"):
+        run = small_runs.run_off_policy_script(source, script, int(inputs["steps"]), **settings)
+        counts.append(len(small_runs.read_stored_rewards(run["rb"])))
+    return np.array(counts, dtype=np.float64)
 
 
 def _list_rewards_left_in_full_buffer(source: Source, inputs: Inputs) -> np.ndarray:
@@ -88,48 +63,50 @@ def _list_rewards_left_in_full_buffer(source: Source, inputs: Inputs) -> np.ndar
 
 
 def _measure_target_with_both_flags(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = Scripted(terminated=1.0, truncated=1.0)
-    script = source.parse_script(_SCRIPT)
-    samples = small_runs.run_off_policy_script(source, _SCRIPT, 4, environment)["rb"].sample(2)
-    columns = samples if not hasattr(samples, "rewards") else (None,) * 5
-    value = StubNet(lambda *_: torch.full((2, 1), inputs["value"]))
-    space = make_spaces_of_environments(-1.0, 1.0)
-    variables = {
-        "args": make_arguments_of_script(script, gamma=inputs["discount"]),
-        "device": CPU,
-        "data": samples,
-        **dict(
-            zip(
-                ("s_obs", "s_actions", "s_rewards", "s_next_obses", "s_dones"),
-                columns,
-                strict=False,
-            )
-        ),
-        "next_state_actions": torch.zeros(2, 1),
-        "qf1_target": value,
-        "qf2_target": value,
-        "env": space,
-        "envs": space,
-    }
-    target = run_slice_up_to_anchor(
-        script.find_statement_binding("regression target", "next_q_value"), variables
+    def fix_target_networks(run: ScriptRun) -> None:
+        for name in ("qf1_target", "qf2_target"):
+            make_output_constant(run[name], inputs["value"])
+
+    # the one update is that after the last of four steps
+    run = small_runs.run_off_policy_script(
+        source,
+        _SCRIPT,
+        4,
+        Scripted(terminated=1.0, truncated=1.0),
+        on_start=fix_target_networks,
+        learning_starts=2,
+        batch_size=2,
+        gamma=float(inputs["discount"]),
     )
-    return target.get_vector("next_q_value")[:1]
+    return run["next_q_value"].detach().numpy().astype(np.float64)[:1]
+
+
+def _measure_next_observation(source: Source, inputs: Inputs) -> np.ndarray:
+    buffer = small_runs.run_off_policy_script(
+        source, "sac_continuous_action", int(inputs["steps"]), make_env_truncated_then_terminated()
+    )["rb"]
+    stored = small_runs.read_stored_columns(buffer)["next_observations"]
+    return np.ravel(stored)[[2, 4]].astype(np.float64)
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "replay.sampling": _measure_share_of_distinct_samples,
     "replay.warmup": _count_rows_stored_in_warmup,
     "replay.overwriting": _list_rewards_left_in_full_buffer,
+    "replay.next_observation": _measure_next_observation,
     "replay.both_flags": _measure_target_with_both_flags,
 }
-_ONE_STEP = "the scripts for continuous actions have one-step targets"
 ABSENT: Mapping[str, str] = {
-    "nstep.window": _ONE_STEP,
-    "nstep.discount": _ONE_STEP,
-    "nstep.terminal": _ONE_STEP,
-    "nstep.truncation": _ONE_STEP,
-    "nstep.newest_steps": _ONE_STEP,
-    "nstep.custom_buffer": _ONE_STEP,
+    **dict.fromkeys(
+        (
+            "nstep.window",
+            "nstep.discount",
+            "nstep.terminal",
+            "nstep.truncation",
+            "nstep.newest_steps",
+            "nstep.custom_buffer",
+        ),
+        "the scripts for continuous actions have one-step targets",
+    ),
     "replay.shared_observations": "the scripts for continuous actions do not use such an option",
 }

@@ -10,19 +10,28 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.drivers.parts import find_optimizer_by_role
-from rlregress.frameworks.cleanrl.observe.helpers import small_runs
-from rlregress.frameworks.cleanrl.observe.helpers.advantages import measure_advantages
-from rlregress.frameworks.cleanrl.running import run_script
-from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
-from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
-from rlregress.frameworks.cleanrl.stubs import (
-    CPU,
-    Stub,
-    make_arguments_of_script,
-    make_spaces_of_environments,
+from rlregress.frameworks.cleanrl.observe.drivers.parts import (
+    call_network,
+    find_layer_of_policy,
+    find_optimizer_by_role,
+    find_policy,
+    sample_action,
 )
+from rlregress.frameworks.cleanrl.observe.gae import (
+    measure_advantages,
+    read_float64_vector,
+    run_rollout_with_values,
+)
+from rlregress.frameworks.cleanrl.observe.helpers import small_runs
+from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
+    act_with_mean,
+    find_acting_method,
+    run_ppo,
+    start_ppo,
+)
+from rlregress.frameworks.cleanrl.running import ScriptRun, start_script
+from rlregress.frameworks.cleanrl.script import VariableLost
+from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_output_constant
@@ -41,12 +50,9 @@ def _measure_failure_at_lambda_zero(source: Source, inputs: Inputs) -> np.ndarra
     segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
     try:
         estimated = measure_advantages(source, segment)
-    except SliceFailed as error:
-        cause = error.__cause__
-        if not isinstance(cause, (IndexError, ValueError, ZeroDivisionError)):
-            raise
-        # an error of the stand-in for the environment says nothing about the script
-        if traceback.extract_tb(cause.__traceback__)[-1].filename != str(
+    except (IndexError, ValueError, ZeroDivisionError) as error:
+        # an error of the environment says nothing about the script
+        if traceback.extract_tb(error.__traceback__)[-1].filename != str(
             source.parse_script(_PPO).path
         ):
             raise
@@ -55,97 +61,46 @@ def _measure_failure_at_lambda_zero(source: Source, inputs: Inputs) -> np.ndarra
 
 
 def _measure_advantage_after_value_change(source: Source, inputs: Inputs) -> np.ndarray:
-    script = source.parse_script(_PPO)
-    four_values = "gymnasium" not in script.imports
-    values = [inputs["value"]]
-    observation = torch.zeros(1, 1)
+    environment = Scripted(rewards=inputs["reward"], terminated=1.0)
 
-    def step_environment(_: Any) -> Any:
-        values.append(inputs["next_value"])
-        if four_values:
-            return observation, torch.tensor([[inputs["reward"]]]), np.array([True]), [{}]
-        flags = np.array([True]), np.array([False])
-        return (observation.numpy(), np.array([inputs["reward"]]), *flags, {})
+    def compute_values(observations: torch.Tensor) -> torch.Tensor:
+        number = inputs["next_value"] if environment.received else inputs["value"]
+        return torch.full((len(observations), 1), float(number))
 
-    def compute_value(x: torch.Tensor) -> torch.Tensor:
-        return torch.full((len(x), 1), float(values[-1]))
-
-    zero = torch.zeros(1)
-    agent = Stub(
-        get_value=compute_value,
-        get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
-        get_action_and_value=lambda x, action=None: (
-            torch.zeros(1, 1),
-            zero,
-            zero,
-            compute_value(x),
-        ),
+    run = run_rollout_with_values(
+        source, 1, environment, compute_values, gamma=float(inputs["discount"])
     )
-    reset = (lambda **_: observation) if four_values else (lambda **_: (observation.numpy(), {}))
-    envs = Stub(step=step_environment, reset=reset, **vars(make_spaces_of_environments(-1.0, 1.0)))
-    args = make_arguments_of_script(script, num_steps=1, gamma=float(inputs["discount"]))
-    variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    sliced = run_slice_up_to_anchor(
-        script.find_statement_binding("returns", "returns"), variables, used=("envs", "agent")
-    )
-    return sliced.get_vector("advantages").reshape(-1)
+    return read_float64_vector(run, "advantages")
 
 
-def _get_spaces_and_network_class(
-    source: Source, name: str, *classes: str, low: float, high: float
-) -> Any:
-    script = source.parse_script(name)
-    box = make_spaces_of_environments(low, high)
-    place = script.find_statement_binding("actor", *classes)
-    make = run_slice_up_to_anchor(
-        place, {"args": make_arguments_of_script(script), "env": box, "envs": box}
-    ).get_first_bound(*classes)
-    return box, make
+def _start_within_bounds(source: Source, name: str, inputs: Inputs) -> ScriptRun:
+    path = source.parse_script(name).path
+    return start_script(path, {}, lambda: Scripted(inputs["low"], inputs["high"]))
 
 
 def _measure_deterministic_centre(source: Source, inputs: Inputs) -> np.ndarray:
-    box, make = _get_spaces_and_network_class(
-        source, _TD3, "Actor", low=inputs["low"], high=inputs["high"]
-    )
-    actor = make(box)
+    actor = _start_within_bounds(source, _TD3, inputs)["actor"]
     make_output_constant(actor, 0.0)
-    device = () if "gymnasium" in source.parse_script(_TD3).imports else (CPU,)
-    return actor(torch.zeros(1, 1), *device).detach().numpy().reshape(-1)
+    return call_network(actor, torch.zeros(1, 1)).detach().numpy().reshape(-1)
 
 
 def _measure_gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
-    box, make = _get_spaces_and_network_class(
-        source, _SAC, "Actor", "Policy", low=inputs["low"], high=inputs["high"]
-    )
-    old = "gymnasium" not in source.parse_script(_SAC).imports
-    actor = make(1, 1, box) if old else make(box)
-    make_output_constant(actor.mean if old else actor.fc_mean, 0.0)
-    _, _, mode = actor.get_action(torch.zeros(1, 1), *((CPU,) if old else ()))
+    variables = _start_within_bounds(source, _SAC, inputs).globals
+    make_output_constant(find_layer_of_policy(variables, "mean"), 0.0)
+    _, _, mode = sample_action(find_policy(variables), torch.zeros(1, 1))
     return mode.detach().numpy().reshape(-1)
 
 
 def _measure_executed_action_beyond_bounds(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
-
-    def draw_beyond_bounds(distribution: Any, *_: Any) -> torch.Tensor:
-        return torch.full_like(distribution.loc, inputs["mean"])
-
-    run_script(
-        source.parse_script(_PPO).path,
-        {"total_timesteps": 2, "num_steps": 2},
-        make_env=lambda: environment,
-        stop=1,
-        patches=[(torch.distributions.Normal, "sample", draw_beyond_bounds)],
-    )
-    return np.array([environment.received[0].item()])
+    return np.array(act_with_mean(source, environment, inputs["mean"])[:1])
 
 
 def _measure_share_of_wrong_log_probs(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the share of actions whose stored log probability is not that of the stored action."""
-    box, make = _get_spaces_and_network_class(source, _PPO, "Agent", low=-1.0, high=1.0)
-    agent = make(box)
+    agent = start_ppo(source)["agent"]
     make_output_constant(agent.actor_mean, inputs["mean"])
-    act = agent.get_action_and_value if hasattr(agent, "get_action_and_value") else agent.get_action
+    act = find_acting_method(agent)
     observations = torch.zeros(int(inputs["count"]), 1)
     torch.manual_seed(shift_seed(int(inputs["seed"])))
     with torch.no_grad():
@@ -198,19 +153,15 @@ def _measure_ratios_of_logged_kl(source: Source, inputs: Inputs) -> np.ndarray:
         calls += 1
         return log_probability + (inputs["log_ratio"] if step == update or update == steps else 0.0)
 
-    script = source.parse_script(_PPO)
-    old = "gymnasium" not in script.imports
-    script_run = run_script(
-        script.path,
+    script_run = run_ppo(
+        source,
         {
             "total_timesteps": rows * (steps + 1),
-            "num_envs": 1,
             "num_steps": rows,
-            "n_minibatch" if old else "num_minibatches": minibatches,
+            "num_minibatches": minibatches,
             "update_epochs": epochs,
             "learning_rate": 0.0,
         },
-        make_env=Scripted,
         patches=[(torch.distributions.Normal, "log_prob", compute_shifted_log_prob)],
     )
     logged = [value for _, value in script_run.list_logged_values("losses/approx_kl")]
@@ -219,7 +170,7 @@ def _measure_ratios_of_logged_kl(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _measure_whether_early_logging_fails(source: Source, inputs: Inputs) -> np.ndarray:
     # losses are logged at every hundredth step; 100 is no multiple of the delay
-    settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
+    settings: dict[str, Any] = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
     script = source.parse_script(_SAC)
     try:
         small_runs.run_off_policy_script(source, _SAC, 102, batch_size=99, **settings)
@@ -227,7 +178,7 @@ def _measure_whether_early_logging_fails(source: Source, inputs: Inputs) -> np.n
         # the attribute "name" is newer than the oldest Python that runs this
         match = re.search(r"'(\w+)'", str(error))
         if match is None or match.group(1) not in _POLICY_LOSS:
-            raise SliceUnbound(
+            raise VariableLost(
                 f"{script}: logging before the first update of the policy: {error}", script.known
             ) from error
         return np.array([1.0])

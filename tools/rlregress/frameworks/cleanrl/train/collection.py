@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -12,10 +12,7 @@ import torch
 
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.train.training import (
-    prepare_script_and_arguments,
-    run_prepared_script,
-)
+from rlregress.frameworks.cleanrl.train.training import run_script_of_request
 from rlregress.probing.interface import TrainingRequest, Transitions
 
 
@@ -51,13 +48,12 @@ def collect_transitions(request: TrainingRequest, environments: int, source: Sou
     that are removed here. The other scripts update after every step, so their segments have one
     step. Their buffer does not store that an episode was truncated.
     """
+    run_requested = partial(run_script_of_request, request, source, environments)
     read = _collect_rollouts if request.algorithm == "ppo" else _read_replay_buffer
-    return read(request, *prepare_script_and_arguments(request, source, environments))
+    return read(run_requested)
 
 
-def _collect_rollouts(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
-) -> Transitions:
+def _collect_rollouts(run_requested: Callable[..., ScriptRun]) -> Transitions:
     rollouts: list[Any] = []
     collected: list[ScriptRun] = []
 
@@ -74,15 +70,13 @@ def _collect_rollouts(
 
     # the script has stored the last step when it first empties its gradients
     patches = [*NOT_NORMALISED, make_zero_grad_patch(copy_rollout)]
-    run_prepared_script(request, path, arguments, on_step=note_step, patches=patches)
+    run_requested(on_step=note_step, patches=patches)
     observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done, None)
 
 
-def _read_replay_buffer(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
-) -> Transitions:
-    buffer = run_prepared_script(request, path, arguments)["rb"]
+def _read_replay_buffer(run_requested: Callable[..., ScriptRun]) -> Transitions:
+    buffer = run_requested()["rb"]
 
     def read_rows(stored: np.ndarray) -> np.ndarray:
         return stored[: buffer.size()].copy()[:, None]

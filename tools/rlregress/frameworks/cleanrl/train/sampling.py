@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -14,10 +14,7 @@ from torch.overrides import TorchFunctionMode
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.train.collection import NOT_NORMALISED, make_zero_grad_patch
-from rlregress.frameworks.cleanrl.train.training import (
-    prepare_script_and_arguments,
-    run_prepared_script,
-)
+from rlregress.frameworks.cleanrl.train.training import run_script_of_request
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.probing.samples import copy_to_array, note_compared_targets, note_sampled_minibatches
 
@@ -41,14 +38,11 @@ def collect_minibatches(
     values are recorded only if an update clips values.
     """
     variant.raise_if_unsupported("CleanRL", "autoreset")
+    run_requested = partial(run_script_of_request, request, source, environments)
     read = (
         _collect_rollout_minibatches if request.algorithm == "ppo" else _collect_replay_minibatches
     )
-    return read(
-        request,
-        *prepare_script_and_arguments(request, source, environments),
-        _make_reset_patches(variant),
-    )
+    return read(run_requested, _make_reset_patches(variant))
 
 
 def _make_reset_patches(variant: TrainingVariant) -> list[Any]:
@@ -108,17 +102,17 @@ class _RolloutMinibatchRecorder(TorchFunctionMode):
 
 
 def _collect_rollout_minibatches(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], reset_patches: list[Any]
+    run_requested: Callable[..., ScriptRun], reset_patches: list[Any]
 ) -> Sequence[Minibatch]:
     indexing = _RolloutMinibatchRecorder()
     patches = [*NOT_NORMALISED, *reset_patches, make_zero_grad_patch(indexing.store_minibatch)]
     with indexing:
-        run_prepared_script(request, path, arguments, on_step=indexing.note_step, patches=patches)
+        run_requested(on_step=indexing.note_step, patches=patches)
     return indexing.read
 
 
 def _collect_replay_minibatches(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], reset_patches: list[Any]
+    run_requested: Callable[..., ScriptRun], reset_patches: list[Any]
 ) -> Sequence[Minibatch]:
     read: list[Minibatch] = []
 
@@ -128,5 +122,5 @@ def _collect_replay_minibatches(
             note_sampled_minibatches(buffer, read)
 
     with note_compared_targets(read):
-        run_prepared_script(request, path, arguments, on_step=note_step, patches=reset_patches)
+        run_requested(on_step=note_step, patches=reset_patches)
     return read

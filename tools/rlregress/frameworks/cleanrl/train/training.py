@@ -57,21 +57,6 @@ _FIXED = {
 }
 
 
-def find_trainable_script(algorithm: str, source: Source) -> Any:
-    """Return the script of an algorithm, if it can be trained.
-
-    Raises:
-        UserError: it was written for gym, for environments that no longer exist.
-    """
-    if source.for_gym:
-        raise UserError(
-            f"CleanRL {source.label} cannot be trained: its scripts were written for gym 0.17, "
-            "expected scripts for gymnasium; set CLEANRL_HOME to a checkout of "
-            "https://github.com/vwxyzjn/cleanrl (details of this version can still be probed)"
-        )
-    return source.parse_script(read.name_script(algorithm))
-
-
 def make_arguments_of_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any], source: Source, environments: int = 1
 ) -> dict[str, Any]:
@@ -317,16 +302,6 @@ def _read_parameters_of_run(run: ScriptRun) -> dict[str, np.ndarray]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 
-def _make_hook_calling_on_checkpoint(request: TrainingRequest) -> Callable[[ScriptRun], None]:
-    passing = PendingCheckpoints(request.checkpoints)
-
-    def call_at_checkpoints(run: ScriptRun) -> None:
-        if passing.drop_passed(run.steps):
-            request.on_checkpoint(run.steps, make_policy_function(run))
-
-    return call_at_checkpoints
-
-
 def _invert_deviation_by_tanh(deviation: torch.Tensor) -> torch.Tensor:
     """Return the network output for which SAC's actor, through a tanh, has this deviation."""
     return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
@@ -356,9 +331,19 @@ def find_output_layers(run: ScriptRun) -> Heads:
 
 def prepare_script_and_arguments(
     request: TrainingRequest, source: Source, environments: int = 1
-) -> tuple[Any, dict[str, Any]]:
-    """Return (path of the script, its arguments)."""
-    path = find_trainable_script(request.algorithm, source).path
+) -> tuple[Path, dict[str, Any]]:
+    """Return (path of the script, its arguments).
+
+    Raises:
+        UserError: the script was written for gym, for environments that no longer exist.
+    """
+    if source.for_gym:
+        raise UserError(
+            f"CleanRL {source.label} cannot be trained: its scripts were written for gym 0.17, "
+            "expected scripts for gymnasium; set CLEANRL_HOME to a checkout of "
+            "https://github.com/vwxyzjn/cleanrl (details of this version can still be probed)"
+        )
+    path = source.parse_script(read.name_script(request.algorithm)).path
     steps = compute_total_timesteps_of_script(request, environments)
     hyperparameters = convert_exploration_steps_to_fraction(request.hyperparameters, steps)
     arguments = make_arguments_of_hyperparameters(
@@ -371,13 +356,12 @@ def prepare_script_and_arguments(
     return path, arguments
 
 
-def run_prepared_script(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], **options: Any
+def run_script_of_request(
+    request: TrainingRequest, source: Source, environments: int = 1, **options: Any
 ) -> ScriptRun:
-    """Run a script for a request, which may first change the output layers of its networks."""
+    """Run the script of a request, which may first change the output layers of its networks."""
     return run_script(
-        path,
-        arguments,
+        *prepare_script_and_arguments(request, source, environments),
         make_env=request.make_env,
         on_start=lambda run: call_prepare_with_heads(request, lambda: find_output_layers(run)),
         # not restored after a checkpoint, so that tests notice one that draws random numbers
@@ -391,11 +375,13 @@ def train(request: TrainingRequest, source: Source) -> Trained:
 
     Checkpoints come after a step of the environment, before the script has stored it.
     """
-    run = run_prepared_script(
-        request,
-        *prepare_script_and_arguments(request, source),
-        on_step=_make_hook_calling_on_checkpoint(request),
-    )
+    passing = PendingCheckpoints(request.checkpoints)
+
+    def call_at_checkpoints(run: ScriptRun) -> None:
+        if passing.drop_passed(run.steps):
+            request.on_checkpoint(run.steps, make_policy_function(run))
+
+    run = run_script_of_request(request, source, on_step=call_at_checkpoints)
     return Trained(
         make_policy_function(run),
         _make_value_function(run),

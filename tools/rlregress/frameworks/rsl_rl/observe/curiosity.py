@@ -48,14 +48,18 @@ def _train_with_constant_outputs(
         make_output_constant(agent.rnd.predictor, inputs["predicted"])
         compat.find_curiosity_optimizer(agent).register_step_pre_hook(lambda *_: on_step(agent))
 
-    networks = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
     return train_and_record(
         Vectorised(Scripted(rewards=0.0), step_dt=duration),
         1,
         steps=2,
         prepare=prepare_agent,
         change=change,
-        rnd_cfg={"weight": 1.0, "num_outputs": len(inputs["fixed"]), **networks, **curiosity},
+        rnd_cfg={
+            "weight": 1.0,
+            "num_outputs": len(inputs["fixed"]),
+            **compat.SMALL_CURIOSITY,
+            **curiosity,
+        },
         **rates,
     )
 
@@ -93,7 +97,6 @@ def _measure_predictor_inputs_and_reward(inputs: Inputs, factor: float) -> np.nd
         Scripted(observations=states[:-1], next_observations=states[1:], rewards=0.0)
         for _ in range(2)
     ]
-    hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
     train_and_record(
         Vectorised(*environments),
         len(states) - 1,
@@ -104,9 +107,8 @@ def _measure_predictor_inputs_and_reward(inputs: Inputs, factor: float) -> np.nd
         rnd_cfg={
             "weight": 1.0,
             "num_outputs": 1,
-            "state_normalization": True,
-            "reward_normalization": True,
-            **hidden,
+            **compat.SMALL_CURIOSITY,
+            **compat.NORMALISED_CURIOSITY,
         },
     )
     return np.array([*numbers[-2:], rewards[-1]])

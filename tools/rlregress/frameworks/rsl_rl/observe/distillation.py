@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from rsl_rl import runners
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers.trainings import FROZEN, SMALL
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_output_constant
 from rlregress.probing.recorded_update import record_losses_and_steps
 from rlregress.probing.scripted import Scripted
 
@@ -34,8 +31,6 @@ def _train_student(
         steps: of a rollout.
         window: steps between two steps of the optimiser.
     """
-    # until 2.3 one runner trains PPO and distillation
-    runner_class = getattr(runners, "DistillationRunner", runners.OnPolicyRunner)
     algorithm = {
         "class_name": "Distillation",
         "learning_rate": FROZEN,
@@ -44,25 +39,20 @@ def _train_student(
         **settings,
     }
     compat.raise_if_configuration_unsupported(algorithm, SMALL)
-    configuration = compat.make_configuration_of_runner(
-        steps,
-        algorithm,
-        SMALL,
-        ("student", "teacher"),
-        ("StudentTeacher", "StudentTeacherRecurrent"),
-    )
     environment = Scripted()
-    with compat.silence_runner_output():
-        # 5.5 and later warn of steps that do not fill a window
-        warnings.filterwarnings("ignore", "The product of", UserWarning)
-        runner = runner_class(Vectorised(environment), configuration, log_dir=None, device="cpu")
-        agent = runner.alg
-        compat.find_acting_module(agent).loaded_teacher = agent.teacher_loaded = True
-        make_output_constant(compat.find_layers_of_network(agent, "student"), teacher + error)
-        make_output_constant(compat.find_layers_of_network(agent, "teacher"), teacher)
-        compat.set_log_deviation_of_policy(agent, -12.0)
-        with record_losses_and_steps({"student": agent.optimizer}) as recorded:
-            compat.train_without_saving(runner, rollouts)
+    runner = compat.make_silent_runner(
+        Vectorised(environment), compat.make_configuration_of_runner(steps, algorithm, SMALL)
+    )
+    agent = runner.alg
+    compat.mark_teacher_loaded(agent)
+    compat.fix_network_output(agent, "student", teacher + error)
+    compat.fix_network_output(agent, "teacher", teacher)
+    compat.set_log_deviation_of_policy(agent, -12.0)
+    with (
+        compat.silence_runner_output(),
+        record_losses_and_steps({"student": agent.optimizer}) as recorded,
+    ):
+        compat.train_without_saving(runner, rollouts)
     return _StudentRecord(recorded.losses["student"], environment.received[0].item())
 
 

@@ -136,4 +136,3 @@ def _measure_exported_networks(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {"policy.exported": _measure_exported_networks}
-ABSENT: Mapping[str, str] = {}

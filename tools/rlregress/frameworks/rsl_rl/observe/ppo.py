@@ -13,7 +13,7 @@ from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_output_constant, read_log10_adam_eps
+from rlregress.probing.layers import read_log10_adam_eps
 from rlregress.probing.scripted import Scripted
 
 
@@ -21,7 +21,7 @@ def _run_update(settings: ppo.Settings) -> ppo.Effects:
     """Run one PPO update with these settings; return its loss and derivatives."""
 
     def prepare_agent(agent: Any) -> None:
-        make_output_constant(compat.find_layers_of_network(agent, "critic"), settings.value)
+        compat.fix_network_output(agent, "critic", settings.value)
         compat.set_log_deviation_of_policy(agent, settings.log_deviation)
 
     def change_storage(storage: Any) -> None:
@@ -68,9 +68,7 @@ def _list_policy_losses_for_rewards(
         1,
         steps=len(rewards),
         change=lambda storage: trainings.set_ratios_of_storage(storage, inputs["ratio"]),
-        prepare=lambda agent: make_output_constant(
-            compat.find_layers_of_network(agent, "critic"), 0.0
-        ),
+        prepare=lambda agent: compat.fix_network_output(agent, "critic", 0.0),
         num_mini_batches=minibatches,
         learning_rate=trainings.FROZEN,
         clip_param=0.2,

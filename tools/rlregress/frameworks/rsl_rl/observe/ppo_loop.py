@@ -15,7 +15,6 @@ from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import ppo_loop as loop
 from rlregress.measurements.ppo_loop import make_diverging_ratios
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_output_constant
 from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
@@ -37,7 +36,7 @@ def _train_with_settings(settings: loop.Settings) -> trainings.AgentTraining:
 
     def prepare_agent(agent: Any) -> None:
         if settings.monte_carlo:
-            make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
+            compat.fix_network_output(agent, "critic", 0.0)
 
     def change_storage(storage: Any) -> None:
         if settings.advantage is not None:

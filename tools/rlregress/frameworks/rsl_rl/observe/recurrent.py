@@ -16,7 +16,6 @@ from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
 from rlregress.probing.interface import Probe
-from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
@@ -36,7 +35,7 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
         agents.append(agent)
         trainings.magnify_last_layers(agent)
         if settings.constant:
-            make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
+            compat.fix_network_output(agent, "critic", 0.0)
             _zero_recurrent_parameters(agent, "actor")
 
     def change_storage(storage: Any) -> None:

@@ -13,19 +13,16 @@ from rsl_rl.algorithms import PPO
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.observe.curiosity import freeze_predictor
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
-from rlregress.frameworks.rsl_rl.observe.symmetry import mirror_observations_and_actions
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import make_counting_environment
 
 
 def _configure_curiosity_and_symmetry() -> dict[str, Any]:
     """Return new configurations of PPO's additional losses; PPO consumes them."""
-    hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
     further = {
-        "rnd_cfg": {"weight": 1.0, "num_outputs": 2, **hidden},
+        "rnd_cfg": {"weight": 1.0, "num_outputs": 2, **compat.SMALL_CURIOSITY},
         "symmetry_cfg": {
-            "data_augmentation_func": mirror_observations_and_actions,
+            "data_augmentation_func": compat.mirror_observations_and_actions,
             "use_data_augmentation": False,
             "use_mirror_loss": True,
             "mirror_loss_coeff": 1.0,
@@ -39,7 +36,7 @@ def _measure_ratios_of_reported_losses(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
 
     def prepare_agent(agent: Any) -> None:
-        make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
+        compat.fix_network_output(agent, "critic", 0.0)
         if getattr(agent, "rnd", None):
             freeze_predictor(agent)
 

@@ -67,7 +67,7 @@ def _measure_log_std(inputs: Inputs) -> np.ndarray:
 
 def _make_narrowing_function(mean: float) -> Any:
     def narrow_policy(agent: Any) -> None:
-        make_output_constant(compat.find_layers_of_network(agent, "actor"), mean)
+        compat.fix_network_output(agent, "actor", mean)
         compat.set_log_deviation_of_policy(agent, _NARROW)
 
     return narrow_policy
@@ -104,7 +104,7 @@ def _measure_actions_at_fixed_means(inputs: Inputs) -> np.ndarray:
     runner = trainings.make_runner(vectorised, 8)
     compat.set_log_deviation_of_policy(runner.alg, float(np.log(inputs["scale"])))
     for mean in inputs["means"]:
-        make_output_constant(compat.find_layers_of_network(runner.alg, "actor"), mean)
+        compat.fix_network_output(runner.alg, "actor", mean)
         play = runner.get_inference_policy()
         with torch.no_grad():
             vectorised.step(
@@ -123,9 +123,7 @@ def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
         1,
         steps=int(inputs["count"]),
         learning_rate=trainings.FROZEN,
-        prepare=lambda agent: make_output_constant(
-            compat.find_layers_of_network(agent, "actor"), inputs["mean"]
-        ),
+        prepare=lambda agent: compat.fix_network_output(agent, "actor", inputs["mean"]),
     )
     return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
 

@@ -12,13 +12,7 @@ from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
-
-
-def mirror_observations_and_actions(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
-    """Return observations and actions, each with its negatives appended."""
-    return [x if x is None else torch.cat([x, x * -1.0]) for x in (obs, actions)]
 
 
 def _train_with_symmetry(
@@ -29,7 +23,7 @@ def _train_with_symmetry(
 
     def prepare_agent(agent: Any) -> None:
         trainings.make_network_linear(compat.find_layers_of_network(agent, "actor"), bias)
-        make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
+        compat.fix_network_output(agent, "critic", 0.0)
 
     return trainings.train_and_record(
         Scripted(observations=observation, next_observations=observation),
@@ -39,7 +33,7 @@ def _train_with_symmetry(
         prepare=prepare_agent,
         change=change,
         symmetry_cfg={
-            "data_augmentation_func": mirror_observations_and_actions,
+            "data_augmentation_func": compat.mirror_observations_and_actions,
             **disabled,
             **symmetry,
         },

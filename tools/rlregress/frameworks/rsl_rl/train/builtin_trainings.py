@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import copy
 import importlib.util
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from rsl_rl import runners
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
@@ -33,14 +31,6 @@ _PPO: dict[str, Any] = {
 }
 #: of ``compat.Networks``, which are made where RSL-RL is: the names below are read without it
 _SMALL: dict[str, Any] = {"hidden": [16, 16], "normalised": True}
-#: of the networks of a student that learns from a teacher
-_NAMES = ("student", "teacher")
-_KINDS = ("StudentTeacher", "StudentTeacherRecurrent")
-
-
-def _mirror_observations_and_actions(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
-    """Return observations and actions, each with its negatives appended."""
-    return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 
 
 def _make_images_of_differences(observations: torch.Tensor) -> torch.Tensor:
@@ -53,18 +43,13 @@ _SHOWN: Mapping[str, Any] = {compat.IMAGES: _make_images_of_differences}
 
 
 def _make_training(
-    algorithm: Mapping[str, Any],
-    sizes: Mapping[str, Any] = _SMALL,
-    kind: str = "OnPolicyRunner",
-    *arguments: Any,
+    algorithm: Mapping[str, Any], sizes: Mapping[str, Any] = _SMALL
 ) -> TraceTraining:
     """Return a training in two environments that saves, loads and continues, then acts.
 
     Args:
         algorithm: the configuration of the algorithm.
         sizes: fields of ``compat.Networks``.
-        kind: the class of the runner; until 2.3 all algorithms have the same one.
-        arguments: further arguments of ``compat.make_configuration_of_runner``.
     """
 
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
@@ -81,28 +66,21 @@ def _make_training(
             groups=[name for name in groups if not groups[name]] if compat.GROUPED else GROUPS,
             further={name: make_group for name, make_group in groups.items() if make_group},
         )
-        runner_class = getattr(runners, kind, runners.OnPolicyRunner)
         with TemporaryDirectory(prefix="rlregress-") as folder, compat.silence_runner_output():
-            # of steps that do not fill a window, which is what is wanted
-            warnings.filterwarnings("ignore", "The product of", UserWarning)
             # it logs to where it saves, by TensorBoard, which not every version requires
             logs = folder if importlib.util.find_spec("tensorboard") else None
 
             def make_and_train_runner(saved_path: str = "") -> Any:
                 settings = copy.deepcopy(dict(algorithm))
-                runner = runner_class(
-                    environment,
-                    compat.make_configuration_of_runner(_STEPS, settings, networks, *arguments),
-                    logs,
-                )
+                configuration = compat.make_configuration_of_runner(_STEPS, settings, networks)
+                runner_class = compat.find_runner_class(configuration)
+                runner = runner_class(environment, configuration, logs)
                 # no differences of the checkout that this may run in
                 getattr(runner, "logger", runner).git_status_repos = []
                 if saved_path:
                     runner.load(saved_path)
-                elif arguments:
-                    compat.find_acting_module(runner.alg).loaded_teacher = (
-                        runner.alg.teacher_loaded
-                    ) = True
+                elif algorithm["class_name"] == "Distillation":
+                    compat.mark_teacher_loaded(runner.alg)
                 learn = compat.train_without_saving if logs is None else type(runner).learn
                 learn(runner, _ROLLOUTS)
                 return runner
@@ -130,7 +108,7 @@ def _make_training_with_distribution(
 
 def _make_distillation_training(**sizes: Any) -> TraceTraining:
     algorithm = {"class_name": "Distillation", "num_learning_epochs": 2, "gradient_length": 5}
-    return _make_training(algorithm, {**_SMALL, **sizes}, "DistillationRunner", _NAMES, _KINDS)
+    return _make_training(algorithm, {**_SMALL, **sizes})
 
 
 def _make_curious_training(**schedule: Any) -> TraceTraining:
@@ -138,11 +116,9 @@ def _make_curious_training(**schedule: Any) -> TraceTraining:
     settings = {
         "weight": 0.5,
         "weight_schedule": schedule,
-        "state_normalization": True,
-        "reward_normalization": True,
         "num_outputs": 2,
-        "predictor_hidden_dims": [8],
-        "target_hidden_dims": [8],
+        **compat.SMALL_CURIOSITY,
+        **compat.NORMALISED_CURIOSITY,
     }
     return _make_training({**_PPO, "rnd_cfg": settings})
 
@@ -152,7 +128,7 @@ _SYMMETRIC = {
     **_PPO,
     "schedule": "fixed",
     "symmetry_cfg": {
-        "data_augmentation_func": _mirror_observations_and_actions,
+        "data_augmentation_func": compat.mirror_observations_and_actions,
         "use_data_augmentation": True,
         "use_mirror_loss": True,
         "mirror_loss_coeff": 0.5,

@@ -8,7 +8,6 @@ import numpy as np
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.train.training import (
-    call_before_updates,
     make_runner_of_request,
     train_for_steps,
 )
@@ -19,17 +18,19 @@ from rlregress.probing.samples import copy_to_array
 def collect_transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Train on ``environments`` copies side by side; return the transitions of all rollouts."""
     runner = make_runner_of_request(request, environments)
+    storage, update = runner.alg.storage, runner.alg.update
     rollouts: list[Any] = []
 
-    def copy_storage(storage: Any) -> None:
+    def copy_storage_and_update() -> Any:
         fields = (
             compat.select_policy_observations(storage.observations),
             storage.rewards[..., 0],
             storage.dones[..., 0],
         )
         rollouts.append([copy_to_array(field) for field in fields])
+        return update()
 
-    call_before_updates(runner.alg, copy_storage)
+    runner.alg.update = copy_storage_and_update
     train_for_steps(runner, request.total_steps)
     observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done.astype(bool), None)

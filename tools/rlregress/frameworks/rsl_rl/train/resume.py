@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.train.training import (
     make_configuration_of_hyperparameters,
     make_runner_of_request,
-    make_silent_runner,
     make_trained_agent,
     train_for_steps,
 )
@@ -30,7 +30,7 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
 
 def _copy_runner_through_file(runner: Any, request: TrainingRequest) -> Any:
     """Save the agent and load it into a new runner, with the same environment, not reset."""
-    restored = make_silent_runner(
+    restored = compat.make_silent_runner(
         runner.env,
         make_configuration_of_hyperparameters(request.hyperparameters, runner.env.num_envs),
     )

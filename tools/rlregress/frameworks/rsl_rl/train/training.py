@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from rsl_rl.algorithms import PPO
-from rsl_rl.runners import OnPolicyRunner
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
@@ -110,12 +109,6 @@ def make_configuration_of_hyperparameters(
     return compat.make_configuration_of_runner(remaining["rollout_steps"], algorithm, networks)
 
 
-def make_silent_runner(environment: Vectorised, configuration: Mapping[str, Any]) -> Any:
-    """Return a runner that writes no file and prints nothing."""
-    with compat.silence_runner_output():
-        return OnPolicyRunner(environment, configuration, log_dir=None, device="cpu")
-
-
 def make_runner_of_request(request: TrainingRequest, environments: int = 1) -> Any:
     """Return a runner on copies of the environment side by side, seeded as RSL-RL's users do it."""
     random.seed(request.seed)
@@ -123,7 +116,9 @@ def make_runner_of_request(request: TrainingRequest, environments: int = 1) -> A
     torch.manual_seed(request.seed)
     configuration = make_configuration_of_hyperparameters(request.hyperparameters, environments)
     copies = [request.make_env() for _ in range(environments)]
-    runner = make_silent_runner(Vectorised(*copies, seed=request.seed, clips=True), configuration)
+    runner = compat.make_silent_runner(
+        Vectorised(*copies, seed=request.seed, clips=True), configuration
+    )
     call_prepare_with_heads(request, lambda: find_output_layers(runner.alg))
     return runner
 
@@ -137,17 +132,6 @@ def find_output_layers(algorithm: Any) -> Heads:
         for name in ("actor", "critic")
     )
     return Heads(actor, make_deviation_setter_of_parameter(parameter, inverse), [critic])
-
-
-def call_before_updates(algorithm: Any, callback: Callable[[Any], None]) -> None:
-    """Call ``callback`` with the storage of each rollout before the update reads it."""
-    update = algorithm.update
-
-    def call_and_update() -> Any:
-        callback(algorithm.storage)
-        return update()
-
-    algorithm.update = call_and_update
 
 
 def train_for_steps(runner: Any, steps: int) -> int:

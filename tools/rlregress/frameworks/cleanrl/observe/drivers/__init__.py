@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.interface import Inputs
 
 
-def make_probe_maker(
-    driver: Callable[..., Any],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a function that turns a measurement into a probe (source, inputs) of this driver."""
+def make_probe(driver: Callable[..., Any], measure: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the probe (source, inputs) of a measurement on ``driver(source, settings)``."""
 
-    def make_probe(measure: Callable[..., Any]) -> Callable[..., Any]:
-        def measure_source(source: Source, inputs: Mapping[str, Any]) -> Any:
-            return measure(lambda settings: driver(source, settings), inputs)
+    def measure_source(source: Source, inputs: Inputs) -> Any:
+        return measure(partial(driver, source), inputs)
 
-        return measure_source
-
-    return make_probe
+    return measure_source

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
-from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable, list_q_networks
-from rlregress.frameworks.cleanrl.running import run_script
-from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import replaced
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
+from rlregress.frameworks.cleanrl.observe.drivers.parts import DrivenScript, list_q_networks
+from rlregress.measurements.driven_agents import Look, LoopRecord, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.recorded_update import record_differentiated_losses
 
-_SCRIPT = "ddpg_continuous_action"
 
+class DDPGDriver(DrivenScript):
+    """The script of DDPG (see ``driven_agents.ContinuousAgent``)."""
 
-class Driver:
-    """A script that runs again for each request (see ``driven_agents.ContinuousAgent``)."""
-
-    def __init__(self, source: Source, settings: Settings) -> None:
-        self._source, self._settings = source, settings
-        self._policies: tuple[float, float] | None = None
-        self._runs = False
-
-    def _get_variables_of_script(self) -> Mapping[str, Any]:
-        # while it runs, the script is the main module
-        return vars(sys.modules["__main__"])
-
-    def _find_variable(self, name: str) -> Any:
-        return find_first_variable(self._get_variables_of_script(), "network or optimiser", name)
+    name = "ddpg_continuous_action"
+    _policies: tuple[float, float] | None = None
+    _runs = False
 
     def set_values(self, online: float, target: float) -> None:
         for name, number in (("qf1", online), ("qf1_target", target)):
@@ -69,12 +56,13 @@ class Driver:
         counts: list[tuple[int, int]] = []
 
         def count_networks_of_optimiser(_: int) -> None:
-            trained = list_q_networks(self._get_variables_of_script())
+            variables = vars(sys.modules["__main__"])
+            trained = list_q_networks(variables)
             kinds = {type(network) for network in trained}
-            all_of_them = [n for n in self._get_variables_of_script().values() if type(n) in kinds]
+            all_of_them = [network for network in variables.values() if type(network) in kinds]
             counts.append((len(trained), len(all_of_them) - len(trained)))
 
-        self._run_script(
+        self._run_in_environments(
             self._make_scripted_environments(), count_networks_of_optimiser, total_timesteps=1
         )
         return counts[0]
@@ -103,13 +91,15 @@ class Driver:
         size = self._settings.batch_size
         envs = self._make_scripted_environments()
         envs.between = lambda steps: callback() if steps == size - 1 else None
-        self._run_script(envs, total_timesteps=size, learning_starts=size - 2, policy_frequency=1)
+        self._run_in_environments(
+            envs, total_timesteps=size, learning_starts=size - 2, policy_frequency=1
+        )
 
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         envs = self._make_scripted_environments()
         envs.between = on_step
         with envs.record_gradient_norms(self._name_role_of_optimizer):
-            self._run_script(envs, on_start)
+            self._run_in_environments(envs, on_start)
         return envs.make_record()
 
     def _name_role_of_optimizer(self, optimizer: Any) -> str:
@@ -118,42 +108,25 @@ class Driver:
     def _make_scripted_environments(self) -> ScriptedEnvs:
         return ScriptedEnvs(self._settings, low=self._settings.low, high=self._settings.high)
 
-    def _run_script(
+    def _run_in_environments(
         self, envs: ScriptedEnvs, on_start: Look = do_nothing, **arguments: Any
     ) -> None:
-        settings = self._settings
-
         def fix_policies_and_start(steps: int) -> None:
             self._runs = True
             self._fix_requested_policy_outputs()
             on_start(steps)
 
         envs.begin = fix_policies_and_start
-        noise = {} if settings.noise is None else {"exploration_noise": settings.noise}
-        overrides = {
-            "total_timesteps": settings.steps,
-            "buffer_size": 256,
-            "batch_size": settings.batch_size,
-            "gamma": settings.discount,
-            "learning_rate": 0.0,
-            "learning_starts": settings.starts,
-            **noise,
-            **arguments,
-        }
+        noise = self._settings.noise
+        if noise is not None:
+            arguments["exploration_noise"] = noise
         try:
-            with _fix_draws_to_one_deviation() if noise else nullcontext():
-                run_script(
-                    self._source.parse_script(_SCRIPT).path,
-                    overrides,
-                    make_env=envs.make_environment,
-                )
+            with nullcontext() if noise is None else _fix_draws_to_one_deviation():
+                self._run_script(envs, **arguments)
         finally:
             self._runs = False
 
 
 def _fix_draws_to_one_deviation() -> Any:
     """Make every normal number one standard deviation above its mean."""
-    return replaced(torch, "normal", lambda mean, std: mean + std)
-
-
-measured = make_probe_maker(Driver)
+    return mock.patch.object(torch, "normal", lambda mean, std: mean + std)

@@ -5,45 +5,33 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
+from unittest import mock
 
-import gymnasium
-
-from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
-from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
-from rlregress.frameworks.cleanrl.running import run_script
-from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script, replaced
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
+from rlregress.frameworks.cleanrl.observe.drivers.parts import DrivenScript
+from rlregress.measurements.driven_agents import Look, LoopRecord, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.recorded_update import record_differentiated_losses
 
-_SCRIPT = "dqn"
 
+class DQNDriver(DrivenScript):
+    """The script of DQN (see ``driven_agents.DiscreteAgent``)."""
 
-class Driver:
-    """A script that runs again for each request (see ``driven_agents.DiscreteAgent``)."""
-
-    def __init__(self, source: Source, settings: Settings) -> None:
-        self._source, self._settings = source, settings
-
-    def _find_network(self, name: str) -> Any:
-        # while it runs, the script is the main module
-        return find_first_variable(vars(sys.modules["__main__"]), "Q network", name)
+    name = "dqn"
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         for name, numbers in (("q_network", online), ("target_network", target)):
-            make_output_constant(self._find_network(name), numbers)
+            make_output_constant(self._find_variable(name), numbers)
 
     def fill_parameters(self, online: float, target: float) -> None:
-        fill_parameters(self._find_network("q_network").parameters(), online)
-        fill_parameters(self._find_network("target_network").parameters(), target)
+        fill_parameters(self._find_variable("q_network").parameters(), online)
+        fill_parameters(self._find_variable("target_network").parameters(), target)
 
     def read_target_parameter(self) -> float:
-        return float(next(self._find_network("target_network").parameters()).detach().flatten()[0])
+        return float(next(self._find_variable("target_network").parameters()).detach().flatten()[0])
 
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of an update on a memory of one minibatch."""
@@ -57,7 +45,7 @@ class Driver:
 
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
         with record_differentiated_losses() as losses:
-            self._run_script(
+            self._run_in_environments(
                 envs, lambda _: self.set_values(first, first), set_values_before_update,
                 total_timesteps=size, learning_starts=size - 2,
             )  # fmt: skip
@@ -66,12 +54,12 @@ class Driver:
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
         with envs.record_gradient_norms():
-            self._run_script(envs, on_start, on_step)
+            self._run_in_environments(envs, on_start, on_step)
         return envs.make_record()
 
     def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """Return the script's last action or, if ``deterministic``, the first of its evaluation."""
-        evaluates = "save_model" in read_defaults_of_script(self._source.parse_script(_SCRIPT))
+        evaluates = "save_model" in self._script.defaults
         if deterministic and not evaluates:
             return None
         # the evaluation goes on until episodes have ended
@@ -84,46 +72,28 @@ class Driver:
                 # as the writer of TensorBoard would, which is replaced by a stub
                 os.makedirs(os.path.join("runs", vars(sys.modules["__main__"])["run_name"]))
 
-        self._run_script(envs, set_values_at_start, do_nothing, **arguments)
+        self._run_in_environments(envs, set_values_at_start, do_nothing, **arguments)
         played: list[list[float]] = [actions for actions in envs.make_record().actions if actions]
         return int(played[-1][0] if deterministic else played[0][-1])
 
-    def _run_script(
+    def _run_in_environments(
         self, envs: ScriptedEnvs, on_start: Look, on_step: Look, **arguments: Any
     ) -> None:
         settings = self._settings
         first, last, falls = settings.epsilon
         envs.begin, envs.between = on_start, on_step
-        interval = settings.target_every
-        overrides: Mapping[str, Any] = {
-            "total_timesteps": settings.steps,
-            "buffer_size": 256,
-            "batch_size": settings.batch_size,
-            "gamma": settings.discount,
-            "learning_rate": 0.0,
-            "learning_starts": settings.starts,
+        if settings.target_every is not None:
+            arguments["target_network_frequency"] = settings.target_every
+        overrides = {
             "train_frequency": settings.every,
             "start_e": first,
             "end_e": last,
             "exploration_fraction": falls / settings.steps,
-            **({} if interval is None else {"target_network_frequency": interval}),
-            **arguments,
         }
-        patches = ((gymnasium.wrappers, "RecordVideo", return_environment_unchanged),)
-        with self._fix_draws():
-            run_script(
-                self._source.parse_script(_SCRIPT).path, overrides,
-                make_env=envs.make_environment, patches=patches,
-            )  # fmt: skip
-
-    def _fix_draws(self) -> Any:
-        draw = self._settings.draw
-        return nullcontext() if draw is None else replaced(random, "random", lambda: draw)
-
-
-def return_environment_unchanged(environment: Any, *_: Any, **__: Any) -> Any:
-    """Stand in for a wrapper that records videos, by returning the environment as it is."""
-    return environment
-
-
-measured = make_probe_maker(Driver)
+        draw = settings.draw
+        with (
+            nullcontext()
+            if draw is None
+            else mock.patch.object(random, "random", return_value=draw)
+        ):
+            self._run_script(envs, **{**overrides, **arguments})

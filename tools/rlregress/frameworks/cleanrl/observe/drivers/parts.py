@@ -1,20 +1,29 @@
-"""Names of networks and optimisers in the scripts of off-policy algorithms."""
+"""What drivers share: how a script runs, and where its networks and optimisers are."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import torch
 from torch import nn
 
+from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import Script
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.measurements.driven_agents import Settings
+from rlregress.probing.driven import ScriptedEnvs
 
 OPTIMIZERS = {
     "critic": ("q_optimizer", "values_optimizer"),
     "actor": ("actor_optimizer", "policy_optimizer"),
     "temperature": ("a_optimizer",),
 }
+#: some scripts take it at every call of a network
+_CPU = torch.device("cpu")
 
 
 def find_first_variable(variables: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
@@ -27,7 +36,53 @@ def find_first_variable(variables: Mapping[str, Any], quantity: str, *candidates
     for name in candidates:
         if name in variables:
             return variables[name]
-    raise Script(Path(variables["__file__"])).make_anchor_lost_error(quantity, *candidates)
+    raise Script(Path(variables["__file__"])).make_variable_lost_error(quantity, *candidates)
+
+
+class DrivenScript:
+    """A script that runs again for each request of a measurement."""
+
+    #: of the script
+    name: str
+
+    def __init__(self, source: Source, settings: Settings) -> None:
+        self._script, self._settings = source.parse_script(self.name), settings
+
+    def _find_variable(self, name: str) -> Any:
+        # while it runs, the script is the main module
+        return find_first_variable(vars(sys.modules["__main__"]), "network or optimiser", name)
+
+    def _run_script(self, envs: ScriptedEnvs, **arguments: Any) -> None:
+        settings = self._settings
+        overrides = {
+            "total_timesteps": settings.steps,
+            "buffer_size": 256,
+            "batch_size": settings.batch_size,
+            "gamma": settings.discount,
+            "learning_rate": 0.0,
+            "learning_starts": settings.starts,
+        }
+        run_script(
+            self._script.path,
+            {**overrides, **arguments},
+            make_env=envs.make_environment,
+            # no videos of an evaluation
+            patches=[(gymnasium.wrappers, "RecordVideo", lambda env, *_, **__: env)],
+        )
+
+
+def find_policy(variables: Mapping[str, Any]) -> Any:
+    """Return the policy network of a script of SAC or TD3."""
+    return find_first_variable(variables, "policy network", "actor", "pg")
+
+
+def find_layer_of_policy(variables: Mapping[str, Any], *words: str) -> nn.Linear:
+    """Return the first linear layer of the policy whose name contains one of ``words``."""
+    return next(
+        layer
+        for name, layer in find_policy(variables).named_modules()
+        if isinstance(layer, nn.Linear) and any(word in name for word in words)
+    )
 
 
 def find_optimizer_by_role(variables: Mapping[str, Any], role: str) -> Any:
@@ -44,3 +99,17 @@ def list_q_networks(variables: Mapping[str, Any]) -> list[nn.Module]:
     optimized = {id(p) for group in groups for p in group["params"]}
     modules = [m for m in variables.values() if isinstance(m, nn.Module)]
     return [m for m in modules if any(id(p) in optimized for p in m.parameters())]
+
+
+def call_network(module: Any, *inputs: torch.Tensor) -> Any:
+    """Return the output of a network, whether or not it takes the device at every call."""
+    takes_device = module.forward.__code__.co_argcount > 1 + len(inputs)
+    return module(*inputs, _CPU) if takes_device else module(*inputs)
+
+
+def sample_action(policy: Any, observations: torch.Tensor) -> Any:
+    """Return (action, log-probability, mean) of a policy, with the device if it takes one."""
+    takes_device = policy.get_action.__code__.co_argcount > 2
+    return (
+        policy.get_action(observations, _CPU) if takes_device else policy.get_action(observations)
+    )

@@ -6,23 +6,27 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
-from torch import nn
 from torch.distributions import Normal
 
 from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     OPTIMIZERS,
+    call_network,
     find_first_variable,
+    find_layer_of_policy,
     find_optimizer_by_role,
+    find_policy,
     list_q_networks,
+    sample_action,
 )
+from rlregress.frameworks.cleanrl.observe.helpers.small_runs import read_stored_columns
 from rlregress.frameworks.cleanrl.running import StopRun, run_script
-from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import CPU, Stub, StubNet, read_defaults_of_script, replaced
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
 from rlregress.probing import layers, watched_updates
@@ -41,7 +45,7 @@ from rlregress.probing.layers import (
     make_output_constant_for_input,
 )
 
-SAC, TD3 = "sac_continuous_action", "td3_continuous_action"
+_SAC, _TD3 = "sac_continuous_action", "td3_continuous_action"
 _TARGETS = ("qf1_target", "qf2_target")
 #: observation, action and next observation of every transition that a single update reads
 _NOW, _ACTION, _THEN = 0.5, 0.25, -0.5
@@ -56,14 +60,14 @@ _OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
 Prepare = Callable[[Any], Any]
 
 
-class Driver:
+class _TwinDriver:
     """A script that runs again for each request (see ``twin_agents.TwinDriver``)."""
 
     shares_rate = False
 
     def __init__(self, script: str, source: Source, settings: Settings) -> None:
         self._script, self._settings = source.parse_script(script), settings
-        self._is_sac = script == SAC
+        self._is_sac = script == _SAC
         self._ended: Mapping[str, Any] | None = None
 
     def _get_variables_of_script(self) -> Any:
@@ -74,16 +78,7 @@ class Driver:
         return find_first_variable(self._get_variables_of_script(), quantity, *candidates)
 
     def _find_policy(self) -> Any:
-        return self._find_variable("policy network", "actor", "pg")
-
-    def _find_layer_of_policy(self, *words: str) -> nn.Linear:
-        """Return the first linear layer of the policy whose name contains one of ``words``."""
-        named = [
-            layer
-            for name, layer in self._find_policy().named_modules()
-            if isinstance(layer, nn.Linear) and any(word in name for word in words)
-        ]
-        return named[0]
+        return find_policy(self._get_variables_of_script())
 
     # -- a run -------------------------------------------------------------------------------
 
@@ -103,7 +98,7 @@ class Driver:
         if not self._is_sac and s.noise is not None:
             # in units of the draw that is made this number
             settings["exploration_noise"] = 1.0 if s.noise else 0.0
-        if s.environments > 1 and has_several_environments(self._script):
+        if s.environments > 1 and "num_envs" in self._script.defaults:
             settings["num_envs"] = s.environments
         return {"buffer_size": 256, "batch_size": s.batch_size, **settings}
 
@@ -140,7 +135,7 @@ class Driver:
                 if find_optimizer_by_role(variables, role) is optimizer:
                     return {role: [p for group in optimizer.param_groups for p in group["params"]]}
             candidates = [name for tried in OPTIMIZERS.values() for name in tried]
-            raise self._script.make_anchor_lost_error("optimisers", *candidates)
+            raise self._script.make_variable_lost_error("optimisers", *candidates)
 
         def list_targets() -> Iterator[torch.Tensor]:
             for name in _TARGETS:
@@ -163,7 +158,9 @@ class Driver:
         if s.log_prob is not None and self._is_sac:
             _make_policy_report_log_prob(self._find_policy(), s.log_prob)
         if s.pre_tanh is not None:
-            make_output_constant(self._find_layer_of_policy("mean", "mu"), s.pre_tanh)
+            make_output_constant(
+                find_layer_of_policy(self._get_variables_of_script(), "mean", "mu"), s.pre_tanh
+            )
         if s.weight is not None:
             for network in list_q_networks(self._get_variables_of_script()):
                 fill_parameters([find_last_linear_layer(network).weight], s.weight)
@@ -185,7 +182,7 @@ class Driver:
         starts = s.starts or (0 if self._is_sac else max(s.batch_size - 2, 0))
         settings: dict[str, Any] = {}
         if s.updates in ("fewer", "more"):
-            frequency = 2 * int(read_defaults_of_script(self._script).get("policy_frequency", 1))
+            frequency = 2 * int(self._script.defaults.get("policy_frequency", 1))
             settings["policy_frequency"] = frequency if s.updates == "fewer" else 1
         if not s.learns:
             # updates cannot be switched off
@@ -193,10 +190,11 @@ class Driver:
             frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
             settings.update(dict.fromkeys(frozen, 0.0))
         journal = self._run_script(s.steps, learning_starts=starts, **settings)
-        last = _read_stored_action_and_reward(
-            self._find_variable("replay buffer", "rb"), len(journal.actions[0]) - 1
+        stored = read_stored_columns(self._find_variable("replay buffer", "rb"))
+        last = len(journal.actions[0]) - 1
+        journal.stored_action, journal.stored_reward = (
+            float(np.ravel(stored[name][last])[0]) for name in ("actions", "rewards")
         )
-        journal.stored_action, journal.stored_reward = (float(np.ravel(x)[0]) for x in last)
         return journal
 
     def _run_one_step_and_get_variables(self) -> Any:
@@ -246,9 +244,7 @@ class Driver:
             return 0.0
         policy = self._find_variable("policy network", *policy_names)
         with torch.no_grad():
-            return float(
-                _call_network_with_device_if_taken(policy, torch.full((1, 1), observation))
-            )
+            return float(call_network(policy, torch.full((1, 1), observation)))
 
     def _pin_outputs(
         self, names: Sequence[str], input_values: tuple[float, float], values: Sequence[float]
@@ -256,9 +252,7 @@ class Driver:
         inputs = [torch.full((1, 1), number) for number in input_values]
         for name, number in zip(names, values, strict=False):
             network = self._find_variable("Q network", name)
-            make_output_constant_for_input(
-                network, partial(_call_network_with_device_if_taken, network, *inputs), number
-            )
+            make_output_constant_for_input(network, partial(call_network, network, *inputs), number)
 
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         """Return the critic loss where each Q network, two or three, outputs its ``q_values``."""
@@ -266,9 +260,10 @@ class Driver:
         def prepare_script(variables: Any) -> None:
             self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), q_values)
             if len(q_values) > 2:
-                third = StubNet(
-                    lambda observations, _: 0.0 * observations[:, :1] + float(q_values[2])
-                )
+
+                def third(observations: torch.Tensor, _: Any) -> torch.Tensor:
+                    return 0.0 * observations[:, :1] + float(q_values[2])
+
                 variables.update(qf3=third, qf3_target=third)
 
         return self._run_until_optimizer_step(prepare_script, "critic").losses["critic"][0]
@@ -383,8 +378,10 @@ class Driver:
         self._run_one_step_and_get_variables()
         with _fix_samples_and_record_deviations() as deviations:
             for output in outputs:
-                make_output_constant(self._find_layer_of_policy("std"), output)
-                _sample_action(self._find_policy(), torch.zeros(1, 1))
+                make_output_constant(
+                    find_layer_of_policy(self._get_variables_of_script(), "std"), output
+                )
+                sample_action(self._find_policy(), torch.zeros(1, 1))
         return np.array([float(torch.log(deviation)) for deviation in deviations])
 
     def compute_log_prob(self, draw: Sequence[float]) -> float:
@@ -394,7 +391,7 @@ class Driver:
         policy = self._find_policy()
         policy.forward = lambda *_: (zeros, zeros)
         with _fix_samples_and_record_deviations(draw):
-            return float(_sample_action(policy, torch.zeros(1, 1))[1].detach())
+            return float(sample_action(policy, torch.zeros(1, 1))[1].detach())
 
     def describe_architecture(self) -> np.ndarray:
         variables = self._run_one_step_and_get_variables()
@@ -405,9 +402,7 @@ class Driver:
         ]
         own = {id(p) for p in policy.parameters()}
         shared = any(id(p) in own for critic in critics for p in critic.parameters())
-        received = layers.measure_activation(
-            policy, partial(_call_network_with_device_if_taken, policy)
-        )
+        received = layers.measure_activation(policy, partial(call_network, policy))
         return layers.describe_networks_as_numbers(hidden, len(critics), received, shared)
 
     def measure_initialisation(self) -> np.ndarray:
@@ -429,9 +424,8 @@ class Driver:
         ]
 
 
-def has_several_environments(script: Script) -> bool:
-    """Return whether a script has a setting for the number of its environments."""
-    return "num_envs" in read_defaults_of_script(script)
+drive_sac = partial(_TwinDriver, _SAC)
+drive_td3 = partial(_TwinDriver, _TD3)
 
 
 def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
@@ -443,18 +437,6 @@ def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
         return 0.0 * action, 0.0 * log_probs + log_prob, mean
 
     policy.get_action = get_action
-
-
-def _call_network_with_device_if_taken(module: Any, *inputs: torch.Tensor) -> Any:
-    """Return the output of a network, whether or not it takes the device at every call."""
-    takes_device = module.forward.__code__.co_argcount > 1 + len(inputs)
-    return module(*inputs, CPU) if takes_device else module(*inputs)
-
-
-def _sample_action(policy: Any, observations: torch.Tensor) -> Any:
-    """Return (action, log-probability, mean) of a policy, with the device if it takes one."""
-    takes_device = policy.get_action.__code__.co_argcount > 2
-    return policy.get_action(observations, CPU) if takes_device else policy.get_action(observations)
 
 
 @contextmanager
@@ -470,7 +452,7 @@ def _fix_samples_and_record_deviations(draw: Any = None) -> Iterator[list[torch.
         numbers = torch.as_tensor(np.asarray(draw, dtype=np.float64), dtype=law.loc.dtype)
         return 0.0 * law.mean + numbers
 
-    with replaced(Normal, "rsample", draw_sample_with_fixed_noise):
+    with mock.patch.object(Normal, "rsample", draw_sample_with_fixed_noise):
         yield deviations
 
 
@@ -484,15 +466,11 @@ def _fix_normal_noise(number: float) -> Iterator[None]:
     def draw_with_numpy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> np.ndarray:
         return np.full(() if size is None else size, loc + scale * number)
 
-    with replaced(torch, "normal", draw_with_torch), replaced(np.random, "normal", draw_with_numpy):
+    with (
+        mock.patch.object(torch, "normal", draw_with_torch),
+        mock.patch.object(np.random, "normal", draw_with_numpy),
+    ):
         yield
-
-
-def _read_stored_action_and_reward(buffer: Any, step: int) -> tuple[Any, Any]:
-    """Return action and reward of the row in which a buffer stores this step."""
-    if hasattr(buffer, "buffer"):
-        return buffer.buffer[step][1:3]
-    return buffer.actions[step], buffer.rewards[step]
 
 
 def _equalise_stored_rows(buffer: Any) -> None:
@@ -524,4 +502,4 @@ def _make_minibatch(samples: int, dimensions: int, arrays: bool) -> Any:
     }
     if arrays:
         return tuple(columns.values())
-    return Stub(**{name: torch.as_tensor(column) for name, column in columns.items()})
+    return SimpleNamespace(**{name: torch.as_tensor(column) for name, column in columns.items()})

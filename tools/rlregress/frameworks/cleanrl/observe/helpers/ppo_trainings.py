@@ -1,30 +1,31 @@
-"""A whole small training by a PPO script, watched from outside.
-
-The wrappers of the script normalise observations and rewards, which these probes do not test. So
-the results of the vectorised environment are overwritten with those of the bare environments before
-the script gets them.
-"""
+"""Small runs of a PPO script, watched from outside: trainings, rollouts and single updates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
-from rlregress.frameworks.cleanrl.script import Script
+from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script, start_script
+from rlregress.frameworks.cleanrl.script import VariableLost
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script
 from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing.driven import fill_parameters
+from rlregress.probing.layers import (
+    compute_gradient_norm,
+    find_last_linear_layer,
+    make_output_constant,
+)
+from rlregress.probing.recorded_update import record_differentiated_losses
 from rlregress.probing.scripted import Scripted, make_counting_environment
 
-#: the same argument has had several names, the first of HEAD.
-_SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
+SCRIPT = "ppo_continuous_action"
+#: log of a standard deviation that is lost in rounding beside every mean.
+_NEGLIGIBLE = -80.0
 
 
 def make_restarting_counting_environment(steps: int = 1000, **script: Any) -> Scripted:
@@ -32,72 +33,171 @@ def make_restarting_counting_environment(steps: int = 1000, **script: Any) -> Sc
     return make_counting_environment(steps, **{"rewards": [1.0, -1.0], "restarts": True, **script})
 
 
-@dataclass
-class ScriptTraining(RecordedTraining):
-    """The record of a training.
+def start_ppo(source: Source, environment: Scripted | None = None) -> ScriptRun:
+    """Run the PPO script until it resets its environment; return its variables of that moment."""
+    played = Scripted() if environment is None else environment
+    return start_script(source.parse_script(SCRIPT).path, {}, lambda: played)
 
-    Advantages and policy losses are recorded at each step of the optimiser.
 
-    Attributes:
-        environments: those that the script stepped.
+def run_ppo(
+    source: Source, flags: dict[str, Any], *, make_env: Callable[[], Any] = Scripted, **options: Any
+) -> ScriptRun:
+    """Run the PPO script with these arguments, by their names in HEAD."""
+    script = source.parse_script(SCRIPT)
+    arguments = {script.spell_argument(name): value for name, value in flags.items()}
+    return run_script(script.path, arguments, make_env=make_env, **options)
+
+
+def remove_wrappers(run: ScriptRun) -> None:
+    """Take away the script's wrappers, which normalise observations and rewards."""
+    environments = run["envs"].envs
+    environments[:] = [environment.unwrapped for environment in environments]
+
+
+def find_acting_method(agent: Any) -> Callable[..., Any]:
+    """Return the method of an agent that returns actions, log-probabilities and entropies."""
+    return getattr(agent, "get_action_and_value", None) or agent.get_action
+
+
+def act_with_mean(source: Source, environment: Scripted, mean: float) -> tuple[float, float]:
+    """Return the action that the environment receives and the one that is stored, in one step.
+
+    The policy has this mean and no deviation.
     """
 
-    environments: list[Scripted] = field(default_factory=list)
+    def fix_policy(run: ScriptRun) -> None:
+        make_output_constant(run["agent"].actor_mean, mean)
+        fill_parameters([run["agent"].actor_logstd], _NEGLIGIBLE)
+
+    flags = {"total_timesteps": 1, "num_steps": 1}
+    run = run_ppo(source, flags, make_env=lambda: environment, on_start=fix_policy, stop=1)
+    return environment.received[-1].item(), run["actions"].item()
 
 
-def _find_first_variable(run: ScriptRun, *names: str) -> Any:
-    for name in names:
-        if name in run:
-            return run[name]
-    raise Script(run.path).make_anchor_lost_error("a run of the script", *names)
+def call_before_update(run: ScriptRun, callback: Callable[[], None]) -> None:
+    """Call ``callback`` when an update reads the number of its epochs, with the rows made."""
+    args = run["args"]
+    epochs = args.update_epochs
+
+    def call_and_return_epochs(_: Any) -> int:
+        callback()
+        return epochs
+
+    watched = {"update_epochs": property(call_and_return_epochs)}
+    args.__class__ = type("Args", (type(args),), watched)
 
 
-def rename_arguments_for_script(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
-    """Return the same arguments, by the names that this version of the script has for them."""
-    known_flags = read_defaults_of_script(script)
-    return {
-        next((n for n in _SPELLINGS.get(name, ()) if n in known_flags), name): value
-        for name, value in flags.items()
+def update_on_rows(
+    source: Source,
+    samples: int,
+    prepare: Callable[[ScriptRun], None],
+    minibatch_size: int = 0,
+    **flags: Any,
+) -> tuple[ScriptRun, list[float], list[float]]:
+    """Run a rollout and an update; return the run, and loss and gradient norm of each step.
+
+    There is one epoch, with a learning rate of 0.
+
+    Args:
+        samples: steps of the rollout.
+        prepare: called with the run before the update; see ``overwrite_rows``.
+        minibatch_size: 0: the whole rollout, in its order.
+
+    Raises:
+        VariableLost: the update does not read the number of epochs, so that nothing was prepared.
+    """
+    prepared: list[ScriptRun] = []
+    losses: list[float] = []
+    norms: list[float] = []
+
+    def prepare_update(run: ScriptRun) -> None:
+        if not prepared:
+            prepared.append(run)
+            prepare(run)
+
+    def note_step(optimizer: torch.optim.Optimizer) -> None:
+        losses.append(sum(differentiated))
+        differentiated.clear()
+        norms.append(compute_gradient_norm(optimizer))
+
+    sizes = {
+        "total_timesteps": samples,
+        "num_steps": samples,
+        "num_minibatches": samples // (minibatch_size or samples),
+        "update_epochs": 1,
+        "learning_rate": 0.0,
     }
+    with record_differentiated_losses(note_step) as differentiated:
+        run = run_ppo(
+            source,
+            {**sizes, **flags},
+            on_start=lambda run: call_before_update(run, lambda: prepare_update(run)),
+            patches=[] if minibatch_size else [(np.random, "shuffle", lambda rows: None)],
+        )
+    if not prepared:
+        script = source.parse_script(SCRIPT)
+        raise VariableLost(
+            f"{script}: the update does not read args.update_epochs; "
+            f"{script.describe_whether_known()}",
+            script.known,
+        )
+    return run, losses, norms
+
+
+def overwrite_rows(run: ScriptRun, ratios: Any = 1.0, **rows: Any) -> None:
+    """Overwrite the rollout that an update is about to read; observations and actions are 0.
+
+    Args:
+        ratios: of new to old probability, one number or [samples].
+        rows: ``advantages``, ``returns`` or ``values``, one number or [samples]; 0 without it.
+    """
+    dtype = run["agent"].actor_logstd.dtype
+    observations, actions = (
+        torch.zeros_like(run[name], dtype=dtype) for name in ("b_obs", "b_actions")
+    )
+    run.globals.update(b_obs=observations, b_actions=actions)
+    with torch.no_grad():
+        now = find_acting_method(run["agent"])(observations, actions)[1].double().numpy()
+    old = now - np.log(np.asarray(ratios, dtype=np.float64))
+    numbers = {"advantages": 0.0, "returns": 0.0, "values": 0.0, **rows, "logprobs": old}
+    for name, column in numbers.items():
+        value = torch.as_tensor(np.asarray(column, dtype=np.float64), dtype=dtype)
+        run.globals[f"b_{name}"] = value.expand(len(run[f"b_{name}"])).clone()
 
 
 class _TrainingRecorder:
     def __init__(
-        self, training: ScriptTraining, steps: int, at_end: Callable[..., None] | None
+        self, training: RecordedTraining, steps: int, at_end: Callable[..., None] | None
     ) -> None:
         self._training, self._steps, self._at_end = training, steps, at_end
         self._run: Any = None
         self._vector_steps = 0
         self._handles: list[Any] = []
 
+    def note_start(self, run: ScriptRun) -> None:
+        """Remove the wrappers of the environments, and watch the updates."""
+        self._run = run
+        remove_wrappers(run)
+        self._handles = [
+            run["agent"].actor_mean.register_forward_hook(self._note_evaluated_minibatch),
+            register_optimizer_step_pre_hook(self._note_optimizer_step),
+        ]
+
     def note_step(self, run: ScriptRun) -> None:
-        """Count a step; replace observations and rewards by those of the unwrapped environments."""
-        if self._run is None:
-            self._run = run
-            self._handles = [
-                run["agent"].actor_mean.register_forward_hook(self._note_evaluated_minibatch),
-                register_optimizer_step_pre_hook(self._note_optimizer_step),
-            ]
-        observations, rewards = run.outcome[:2]
-        for row, environment in enumerate(self._training.environments):
-            observations[row] = environment.observation[0]
-            rewards[row] = environment.reward
+        """Count a step; copy the observations of each rollout when it is complete."""
         self._vector_steps += 1
         if self._vector_steps % self._steps == 0:
             self._training.stored.append(run["obs"][:, 0].reshape(-1).numpy().copy())
             if self._at_end is not None:
                 self._at_end(run, len(self._training.stored) - 1)
 
-    def _find_minibatch_indices(self) -> Any:
-        return _find_first_variable(self._run, "mb_inds", "minibatch_ind")
-
     def _note_evaluated_minibatch(self, *_: Any) -> None:
         # a rollout is collected without gradients
         if torch.is_grad_enabled():
-            training = self._training
-            training.evaluated.append(
-                self._run["b_obs"][self._find_minibatch_indices()].reshape(-1).numpy().copy()
+            rows = find_first_variable(
+                self._run.globals, "rows of a minibatch", "mb_inds", "minibatch_ind"
             )
+            self._training.evaluated.append(self._run["b_obs"][rows].reshape(-1).numpy().copy())
 
     def _note_optimizer_step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         training, run = self._training, self._run
@@ -113,7 +213,7 @@ class _TrainingRecorder:
             handle.remove()
 
 
-def run_ppo_script(
+def train_ppo(
     source: Source,
     total_steps: int,
     num_steps: int,
@@ -122,7 +222,7 @@ def run_ppo_script(
     make_env: Callable[[], Scripted] = make_restarting_counting_environment,
     at_end: Callable[[ScriptRun, int], None] | None = None,
     **flags: Any,
-) -> ScriptTraining:
+) -> RecordedTraining:
     """Train with the PPO script, by default one epoch for each rollout; return the record.
 
     Args:
@@ -130,13 +230,13 @@ def run_ppo_script(
             advantages are computed, so that it can change stored numbers.
         flags: further arguments of the script.
     """
-    script = source.parse_script(SCRIPT)
-    training = ScriptTraining()
+    environments: list[Scripted] = []
 
     def make_environment() -> Scripted:
-        training.environments.append(make_env())
-        return training.environments[-1]
+        environments.append(make_env())
+        return environments[-1]
 
+    training = RecordedTraining(environments)
     watch = _TrainingRecorder(training, num_steps, at_end)
     arguments = {
         "total_timesteps": total_steps,
@@ -146,10 +246,11 @@ def run_ppo_script(
         **flags,
     }
     try:
-        run_script(
-            script.path,
-            rename_arguments_for_script(script, arguments),
+        run_ppo(
+            source,
+            arguments,
             make_env=make_environment,
+            on_start=watch.note_start,
             on_step=watch.note_step,
         )
     finally:
@@ -166,7 +267,4 @@ def multiply_ratios(run: ScriptRun, ratios: Any) -> None:
 def zero_stored_and_predicted_values(run: ScriptRun) -> None:
     """Set the stored values of a rollout to 0, and the last layer of the value network, too."""
     run["values"].zero_()
-    last = [m for m in run["agent"].critic.modules() if isinstance(m, torch.nn.Linear)][-1]
-    with torch.no_grad():
-        last.weight.zero_()
-        last.bias.zero_()
+    fill_parameters(find_last_linear_layer(run["agent"].critic).parameters(), 0.0)

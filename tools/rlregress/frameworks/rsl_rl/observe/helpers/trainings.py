@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from rsl_rl.runners import OnPolicyRunner
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
@@ -62,8 +61,7 @@ def make_runner(environment: Any, steps: int, networks: Networks = SMALL, **algo
     configuration = compat.make_configuration_of_runner(steps, options, networks)
     if "critic" in vectorised.further:
         configuration["obs_groups"]["critic"] = ["critic"]
-    with compat.silence_runner_output():
-        return OnPolicyRunner(vectorised, configuration, log_dir=None, device="cpu")
+    return compat.make_silent_runner(vectorised, configuration)
 
 
 def make_network_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
