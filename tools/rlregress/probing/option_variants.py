@@ -164,15 +164,10 @@ def list_variants(
 
 
 def label_value(value: Any) -> str:
-    """Return a value as text for the name of a case; of a function that makes it, its name."""
-    if callable(value):
-        return str(value.__name__ if hasattr(value, "__name__") else label_partial(value))
-    return _mask_address(value)
-
-
-def label_partial(value: partial[Any]) -> str:
-    """Return the name and the arguments of a partial as text."""
-    return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
+    """Return a value as text for the name of a case; of what makes it, name and arguments."""
+    if isinstance(value, partial):
+        return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
+    return str(value.__name__) if callable(value) else _mask_address(value)
 
 
 # -- cases --------------------------------------------------------------------------------------
@@ -237,11 +232,10 @@ class Tables:
 
     def make_calls_of_part(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
         """Return name -> call, for all subjects of a part."""
-        case_tables = [
-            make_calls_of_subject(subject, seed, self.names)
-            for subject in self.list_subjects()[part]
-        ]
-        return {name: call for calls in case_tables for name, call in calls.items()}
+        calls: dict[str, Callable[[], Any]] = {}
+        for subject in self.list_subjects()[part]:
+            calls |= make_calls_of_subject(subject, seed, self.names)
+        return calls
 
     def run_calls_of_part(self, part: str, seed: int) -> dict[str, Any]:
         """Run the calls of a part, sorted by name as in every version; return name -> result.
