@@ -76,18 +76,6 @@ def _make_steps_of_tiny_values(label: str) -> Any:
     return steps
 
 
-def _make_steps_without_next_start(label: str) -> Any:
-    """Return steps without the flag of the next step that marks the start of an episode."""
-    return _given(label).exclude(("next", "is_init"))
-
-
-def _make_steps_of_one_step_episode(label: str) -> Any:
-    """Return steps of which one both starts an episode and truncates it."""
-    steps = _given(label)
-    steps["is_init"] = steps["is_init"] | steps["next", "truncated"]
-    return steps
-
-
 def _call_estimator(estimator: Any, data: Any) -> Any:
     outputs = call_with_gradients(estimator, data)
     return {**outputs, "in": str(estimator.in_keys), "out": str(estimator.out_keys)}
@@ -114,15 +102,10 @@ def _make_call_passing_critic_parameters(*argument_names: str) -> Callable[[Any,
 
 def _estimate_with_and_without_next_values(estimator: Any, data: Any) -> Any:
     """Return value estimates, with the next values computed and with them passed."""
-    options = {"next_value": data["next", "reward"] / 2}
+    estimate, next_value = estimator.value_estimate, data["next", "reward"] / 2
     return [
-        call_or_return_error(
-            lambda: call_with_gradients(None, data.clone(), estimator.value_estimate)
-        ),
-        call_or_return_error(lambda: estimator.value_estimate(data.clone(), **options)),
-        call_or_return_error(
-            lambda: estimator.value_estimate(data.clone(), next_value=options["next_value"])
-        ),
+        call_or_return_error(lambda: call_with_gradients(None, data.clone(), estimate)),
+        call_or_return_error(lambda: estimate(data.clone(), next_value=next_value)),
     ]
 
 
@@ -269,9 +252,9 @@ def _make_estimator_subject(
         )
         kits |= {
             "starts": start(),
-            "starts shifted": start(_make_steps_without_next_start, shifted=True),
-            "starts shifted at once": start(_make_steps_of_one_step_episode, shifted=True),
-            "starts lacking": start(_make_steps_without_next_start),
+            "starts shifted": start(lambda label: _given(f"{label}_startless"), shifted=True),
+            "starts shifted at once": start(lambda label: _given(f"{label}_short"), shifted=True),
+            "starts lacking": start(lambda label: _given(f"{label}_startless")),
         }
     return Subject(
         f"torchrl.objectives.value:{name}",
