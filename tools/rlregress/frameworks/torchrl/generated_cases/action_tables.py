@@ -7,12 +7,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter, methodcaller
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.compat import find_in_library
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import make_batch, make_numbers
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
+    ACTS,
+    make_batch,
+    make_numbers,
+)
 from rlregress.frameworks.torchrl.network_factories import (
     CHOICES,
     make_tensordict,
@@ -56,10 +61,7 @@ def _make_distribution_inputs(shape_and_change: str) -> dict[str, Any]:
             "near": make_numbers(*size, word="param", low=-0.9, high=0.9) + 1e-6,
             "mean": make_numbers(*size, word="param", low=-0.9, high=0.9),
             "far": torch.full(size, 7.0), "bound": torch.ones(size), "low": -torch.ones(size),
-            "choice": make_numbers(*size[:-1], word="choice", low=0, high=CHOICES).long(),
-            "one_hot": torch.nn.functional.one_hot(
-                make_numbers(*size[:-1], word="choice", low=0, high=CHOICES).long(), CHOICES
-            ),
+            "choice": ACTS["index"](size[:-1]), "one_hot": ACTS["one_hot"](size[:-1]),
         },
     }  # fmt: skip
     if change == "wide":
@@ -251,17 +253,13 @@ def _call_with_summed_and_separate_heads(helper: Any, distribution: Any) -> Any:
 
 
 def _call_with_each_epsilon(tanh_or_inverse: Any, numbers: torch.Tensor) -> Any:
-    outputs = {}
-    for number, epsilon in enumerate(((), (0.01,))):
+    def call_with_gradient(*epsilon: float) -> Any:
         inputs = numbers.clone().requires_grad_()
+        output = tanh_or_inverse(inputs, *epsilon)
+        (output * make_numbers(*numbers.shape, word="weights")).sum().backward()
+        return [output, inputs.grad]
 
-        def call_with_gradient(inputs: torch.Tensor, epsilon: Any) -> Any:
-            output = tanh_or_inverse(inputs, *epsilon)
-            (output * make_numbers(*numbers.shape, word="weights")).sum().backward()
-            return [output, inputs.grad]
-
-        outputs[str(number)] = call_or_return_error(partial(call_with_gradient, inputs, epsilon))
-    return outputs
+    return dict(call_each({"0": call_with_gradient, "1": partial(call_with_gradient, 0.01)}))
 
 
 _NEAR = (-12.0, -1.5, -1.0, -0.9999999, 0.0, 0.3, 0.999, 1.0, 9.0)
@@ -287,28 +285,19 @@ def _call_layer_inside_hold_out(hold_out: Any, inputs: Any) -> Any:
     outputs = []
     for learns in (True, False):
         layer = nn.Linear(2, 1).requires_grad_(learns)
-        parameters = (
-            list(layer.parameters()) if hold_out.func.__name__ == "hold_out_params" else layer
-        )
-        with hold_out(parameters) as inside:
+        takes_list = hold_out.func.__name__ == "hold_out_params"
+        with hold_out(list(layer.parameters()) if takes_list else layer) as inside:
             output = layer(torch.ones(1, 2))
-            context = (
-                [item.requires_grad for item in inside] if isinstance(inside, (list, tuple)) else ""
-            )
-        outputs.append(
-            [output, output.requires_grad, context, next(layer.parameters()).requires_grad]
-        )
+            items = inside if isinstance(inside, (list, tuple)) else None
+            context = "" if items is None else [item.requires_grad for item in items]
+        outputs.append([output, output.requires_grad, context, layer.weight.requires_grad])
     return outputs
 
 
 def _call_with_kinds_of_optimizers(group_optimizers: Any, inputs: Any) -> Any:
     def join_optimizers_of_kinds(*kinds: Any) -> Any:
-        layers = [nn.Linear(1, 1) for _ in kinds]
         joined = group_optimizers(
-            *(
-                k(n.parameters(), lr=0.1 / (i + 1))
-                for i, (k, n) in enumerate(zip(kinds, layers, strict=False))
-            )
+            *(kind(nn.Linear(1, 1).parameters(), lr=0.1 / n) for n, kind in enumerate(kinds, 1))
         )
         return [type(joined).__name__, [group["lr"] for group in joined.param_groups]]
 
@@ -359,12 +348,9 @@ def _list_helper_subjects() -> list[Subject]:
     def list_modules_after_registration(add_random_module: Any, inputs: Any) -> Any:
         """Return the list of random layers after ``nn.Bilinear`` was added; restore the list."""
         place: Any = importlib.import_module("torchrl.objectives.utils")
-        before = place.RANDOM_MODULE_LIST
-        try:
+        with mock.patch.object(place, "RANDOM_MODULE_LIST", place.RANDOM_MODULE_LIST):
             add_random_module(nn.Bilinear)
             return str(place.RANDOM_MODULE_LIST)
-        finally:
-            place.RANDOM_MODULE_LIST = before
 
     rates: dict[str, dict[str, Any]] = {
         "": {"target_kl": 0.01}, "low": {"target_kl": 0.01, "max_lr": 1.5e-3, "min_lr": 9e-4},
