@@ -172,16 +172,16 @@ def _import_or_absent(name: str, imported: str) -> Any:
     return AbsentName(name, error) if module is None else _LenientModule(name, module)
 
 
-def import_with_absent_names(name: str) -> ModuleType:
-    """Import a module of an adapter's package, with ``AbsentName`` for names that are missing."""
-    return _import_else_with_absent_names(name, name.rpartition(".")[0])
+def import_with_absent_names(name: str, package: str = "") -> ModuleType:
+    """Import a module, with ``AbsentName`` for names that are missing.
 
-
-def _import_else_with_absent_names(name: str, package: str) -> ModuleType:
+    Args:
+        package: of the adapter, whose modules may lack names; by default the one above.
+    """
     try:
         return importlib.import_module(name)
     except Exception:  # as above
-        with import_absent_for_missing_names(package):
+        with import_absent_for_missing_names(package or name.rpartition(".")[0]):
             return importlib.import_module(name)
 
 
@@ -194,21 +194,16 @@ def make_lazy_getattr(package: str, **functions: Sequence[str]) -> Callable[[str
         functions: module -> names of its functions that the package offers.
     """
     modules = {name: module for module, names in functions.items() for name in names}
+    adapter = package.rpartition(".")[0]
 
     def find_function(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        module = f"{package}.{modules[name]}"
         try:
-            return getattr(
-                _import_else_with_absent_names(
-                    f"{package}.{modules[name]}", package.rpartition(".")[0]
-                ),
-                name,
-            )
+            return getattr(import_with_absent_names(module, adapter), name)
         except AttributeError as error:  # which would stand for a function that is left out
-            raise UserError(
-                f"cannot import {name} from {package}.{modules[name]}: {error}"
-            ) from error
+            raise UserError(f"cannot import {name} from {module}: {error}") from error
 
     return find_function
 
@@ -221,16 +216,12 @@ def import_families(package: str) -> tuple[Any, ...]:
     the import.
     """
     families: list[Any] = []
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
         if not module.ispkg:
             try:
-                families.append(
-                    _import_else_with_absent_names(
-                        f"{package}.{module.name}", package.rpartition(".")[0]
-                    )
-                )
+                families.append(import_with_absent_names(module.name, package.rpartition(".")[0]))
             except Exception as error:  # as above
-                families.append(_make_module_of_raising_probes(f"{package}.{module.name}", error))
+                families.append(_make_module_of_raising_probes(module.name, error))
     return tuple(families)
 
 
@@ -261,7 +252,8 @@ def _make_module_of_raising_probes(module: str, error: Exception) -> Any:
     file = (spec and spec.origin) or ""
     # an error of parsing names the file and the line
     tree = ast.parse(source.read_source_text(file) if file else "", file)
-    probes = {key: _make_raising_probe(error) for key in _list_probe_keys(tree)}
+    probe = functools.partial(_raise_error_of_import, error, error.__traceback__)
+    probes = dict.fromkeys(_list_probe_keys(tree), probe)
     return SimpleNamespace(__name__=module, PROBES=probes, ABSENT={}, UNREAD=error)
 
 
@@ -299,11 +291,6 @@ def _list_keys_of_measurements(tree: ast.Module, node: ast.DictComp) -> list[Any
     return []
 
 
-def _make_raising_probe(error: Exception) -> Callable[[Mapping[str, Any]], Any]:
-    raised_at = error.__traceback__
-
-    def raise_error(inputs: Mapping[str, Any]) -> Any:
-        del inputs
-        raise error.with_traceback(raised_at)
-
-    return raise_error
+def _raise_error_of_import(error: Exception, raised_at: Any, inputs: Mapping[str, Any]) -> Any:
+    del inputs
+    raise error.with_traceback(raised_at)

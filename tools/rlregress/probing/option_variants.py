@@ -100,6 +100,13 @@ class Subject:
     thorough: Sequence[str] = ()
 
 
+def make_function_subject(
+    name: str, inputs: Callable[[str], Any], labels: Sequence[str], call: Call, **fields: Any
+) -> Subject:
+    """Return a subject without required arguments: each call of it takes an input."""
+    return Subject(name, {"": Kit(dict, inputs)}, labels, calls={"": call}, **fields)
+
+
 # -- variants of arguments ---------------------------------------------------------------------
 
 
@@ -157,15 +164,10 @@ def list_variants(
 
 
 def label_value(value: Any) -> str:
-    """Return a value as text for the name of a case; of a function that makes it, its name."""
-    if callable(value):
-        return str(value.__name__ if hasattr(value, "__name__") else label_partial(value))
-    return _mask_address(value)
-
-
-def label_partial(value: partial[Any]) -> str:
-    """Return the name and the arguments of a partial as text."""
-    return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
+    """Return a value as text for the name of a case; of what makes it, name and arguments."""
+    if isinstance(value, partial):
+        return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
+    return str(value.__name__) if callable(value) else _mask_address(value)
 
 
 # -- cases --------------------------------------------------------------------------------------
@@ -230,11 +232,10 @@ class Tables:
 
     def make_calls_of_part(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
         """Return name -> call, for all subjects of a part."""
-        case_tables = [
-            make_calls_of_subject(subject, seed, self.names)
-            for subject in self.list_subjects()[part]
-        ]
-        return {name: call for calls in case_tables for name, call in calls.items()}
+        calls: dict[str, Callable[[], Any]] = {}
+        for subject in self.list_subjects()[part]:
+            calls |= make_calls_of_subject(subject, seed, self.names)
+        return calls
 
     def run_calls_of_part(self, part: str, seed: int) -> dict[str, Any]:
         """Run the calls of a part, sorted by name as in every version; return name -> result.
@@ -264,10 +265,8 @@ def _read_attributes_of_options(
         item = getattr(instance, name, "none")
         return str(type(item)) if isinstance(item, nn.Module) else item
 
-    return Items(
-        (name, call_or_return_error(partial(read_attribute, name)))
-        for name in list(list_parameters_with_inherited(called))[1:]
-    )
+    names_of_options = list(list_parameters_with_inherited(called))[1:]
+    return call_each({name: partial(read_attribute, name) for name in names_of_options})
 
 
 def seed_torch_generator(seed: int) -> None:
@@ -323,6 +322,11 @@ def call_or_return_error(call: Callable[[], Any]) -> Any:
         return convert_to_recordable(call())
     except Exception as error:
         return Lacking(error) if _says_version_lacks_name(error) else ExpectedError(error)
+
+
+def call_each(calls: Mapping[str, Callable[[], Any]]) -> Items:
+    """Return label -> result of each call, as ``call_or_return_error`` returns it."""
+    return Items((label, call_or_return_error(call)) for label, call in calls.items())
 
 
 def _says_version_lacks_name(error: Exception) -> bool:
@@ -382,7 +386,7 @@ def convert_to_recordable(value: Any) -> Any:
             for key, item in value.items(True, True)
         }
         # words and numbers are no leaves of a tensordict
-        words = {key: value[key] for key in set(value.keys()) - set(items)}
+        words = {key: value[key] for key in value.keys() if key not in items}  # noqa: SIM118
         return items | {
             k: convert_to_recordable(v) for k, v in words.items() if not hasattr(v, "batch_size")
         }

@@ -47,12 +47,9 @@ def _list_public_classes_and_functions(module: Any) -> Iterator[Any]:
     package = module.__name__.partition(".")[0]
     for name, thing in vars(module).items():
         defined = str(getattr(thing, "__module__", "")).partition(".")[0]
-        if not name.startswith("_") and defined == package and _is_class_or_function(thing):
+        is_offered = inspect.isclass(thing) or inspect.isfunction(thing)
+        if not name.startswith("_") and defined == package and is_offered:
             yield thing
-
-
-def _is_class_or_function(value: Any) -> bool:
-    return inspect.isclass(value) or inspect.isfunction(value)
 
 
 def _add_defaults_of_owner(owner: Any, table: dict[str, dict[str, str]]) -> None:
@@ -104,7 +101,6 @@ def _read_public_constants(kind: type) -> dict[str, str]:
 
 def read_defaults_of_function(function: Any) -> dict[str, str]:
     """Return parameter -> default as text, for parameters of a function with a default."""
-    signature: inspect.Signature | None = None
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # what is written in C may have none
@@ -121,11 +117,8 @@ def format_value_reproducibly(value: Any) -> str:
     if isinstance(value, enum.Enum):
         return f"{type(value).__qualname__}.{value.name}"
     if isinstance(value, functools.partial):
-        parts = [format_value_reproducibly(value.func), *map(format_value_reproducibly, value.args)]
-        parts += [
-            f"{name}={format_value_reproducibly(argument)}"
-            for name, argument in value.keywords.items()
-        ]
+        parts = [format_value_reproducibly(part) for part in (value.func, *value.args)]
+        parts += [f"{name}={format_value_reproducibly(v)}" for name, v in value.keywords.items()]
         return f"partial({', '.join(parts)})"
     if inspect.isclass(value) or inspect.isroutine(value):
         return _format_qualified_name(value)
@@ -135,14 +128,8 @@ def format_value_reproducibly(value: Any) -> str:
     if type(value) in (set, frozenset):
         return "{" + ", ".join(sorted(map(format_value_reproducibly, value))) + "}"
     if isinstance(value, Mapping):
-        return (
-            "{"
-            + ", ".join(
-                f"{format_value_reproducibly(k)}: {format_value_reproducibly(v)}"
-                for k, v in value.items()
-            )
-            + "}"
-        )
+        pairs = [map(format_value_reproducibly, pair) for pair in value.items()]
+        return "{" + ", ".join(map(": ".join, pairs)) + "}"
     if isinstance(value, np.generic):
         # NumPy 2 writes the type beside the number
         return repr(value.item())

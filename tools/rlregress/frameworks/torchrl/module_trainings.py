@@ -93,14 +93,14 @@ def _sample_ensemble(make_env: Callable[..., Any], seed: int, **options: Any) ->
 
 
 def _step_buffer_scheduler(
-    make_env: Callable[..., Any], seed: int, kind: str, start: float = 0.5, **options: Any
+    make_env: Callable[..., Any], seed: int, kind: str, **options: Any
 ) -> dict[str, Any]:
     """Step a scheduler of a sampler's setting, then another scheduler that loads its state."""
     del make_env, seed
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(4), batch_size=2)
     schedule = find_in_library("torchrl.data.replay_buffers.scheduler", kind)
     # any attribute of a sampler can follow one
-    buffer.sampler.beta = start
+    buffer.sampler.beta = 0.5
     first, second = (schedule(buffer, param_name="beta", **options) for _ in range(2))
     values = []
     for _ in range(4):
@@ -142,11 +142,9 @@ def make_buffer_trainings() -> dict[str, TraceTraining]:
         **{name: partial(_fill_and_sample_buffer, **options) for name, options in kinds.items()},
         "ensemble": _sample_ensemble,
         "ensemble by chance": partial(_sample_ensemble, p=[0.2, 0.5, 0.3]),
-        **{
-            name: partial(_step_buffer_scheduler, kind=name, **options)
-            for name, options in schedules.items()
-        },
-    }
+        **{name: partial(_step_buffer_scheduler, kind=name, **options)
+           for name, options in schedules.items()},
+    }  # fmt: skip
 
 
 # -- noise and networks -----------------------------------------------------------------------
@@ -201,16 +199,12 @@ def _run_network(
             getattr(network, name)()
             after_draws.append(network(numbers))
     network.eval()
-    return {
-        "results": results,
-        "gradients": gradients,
-        "drawn": after_draws,
-        "later": network(numbers),
-    }
+    later = network(numbers)
+    return {"results": results, "gradients": gradients, "drawn": after_draws, "later": later}
 
 
 def _draw_actions_of_safe_module(
-    make_env: Callable[..., Any], seed: int, safe: bool, **options: Any
+    make_env: Callable[..., Any], seed: int, safe: bool
 ) -> dict[str, Any]:
     """Draw actions of ``SafeProbabilisticModule``, projected into their bounds if ``safe``."""
     steps = _collect_episodes(make_env, seed)
@@ -219,7 +213,7 @@ def _draw_actions_of_safe_module(
     torch.manual_seed(seed)
     actor = find_in_library("torchrl.modules", "SafeProbabilisticModule")(
         spec=spec, in_keys=["loc", "scale"], out_keys=["action"], safe=safe,
-        distribution_class=torch.distributions.Normal, **options,
+        distribution_class=torch.distributions.Normal,
     )  # fmt: skip
     actions = actor(TensorDict(numbers, [_ROWS]))
     policy = find_in_library("torchrl.modules.tensordict_module.exploration", "RandomPolicy")(spec)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import distribution, version
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -48,30 +48,13 @@ class Settings(dict):
             raise AttributeError(f"the program asks for the unknown setting '{name}'") from None
 
 
-class _SilentProgressBar:
-    """A progress bar that draws nothing."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        del arguments, options
-
-    def update(self, count: int = 1) -> None:
-        """Do nothing."""
-
-
-class _StandInOmegaConf:
-    """A stand-in for ``OmegaConf``, for settings that are dictionaries already."""
-
-    @staticmethod
-    def to_container(settings: Any, **options: Any) -> Any:
-        del options
-        return settings
-
-
 def _make_stand_in_modules() -> dict[str, ModuleType]:
+    # settings are dictionaries already
+    configuration = SimpleNamespace(to_container=lambda settings, **options: settings)
     contents: dict[str, dict[str, Any]] = {
         "hydra": {"main": lambda **options: lambda program: program},
-        "omegaconf": {"DictConfig": dict, "OmegaConf": _StandInOmegaConf},
-        "tqdm": {"tqdm": _SilentProgressBar},
+        "omegaconf": {"DictConfig": dict, "OmegaConf": configuration},
+        "tqdm": {"tqdm": mock.Mock()},
     }
     modules = {}
     for name, attributes in contents.items():
@@ -82,31 +65,28 @@ def _make_stand_in_modules() -> dict[str, ModuleType]:
 
 @functools.lru_cache(maxsize=64)
 def _compile_program(text: bytes, path: str) -> CodeType:
+    """Compile a module: each program imports it again, without bytecode files."""
     return marks.compile_source(text, path)
-
-
-def _load_compiled_module(
-    self: SourceFileLoader, data: bytes, path: Any, **options: Any
-) -> CodeType:
-    """Compile a module from a cache: each program imports it again, without bytecode files."""
-    del self, options
-    return _compile_program(bytes(data), str(path))
 
 
 @contextlib.contextmanager
 def _replace_modules_and_search_folder(folder: Path) -> Iterator[None]:
     stand_ins = _make_stand_in_modules()
     before = {name: sys.modules.pop(name, None) for name in (*_SIBLINGS, *stand_ins)}
-    writes_bytecode = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
     sys.modules.update(stand_ins)
     sys.path.insert(0, str(folder))
     try:
-        with mock.patch.object(SourceFileLoader, "source_to_code", _load_compiled_module):
+        with (
+            mock.patch.object(sys, "dont_write_bytecode", True),
+            mock.patch.object(
+                SourceFileLoader,
+                "source_to_code",
+                lambda self, data, path, **options: _compile_program(bytes(data), str(path)),
+            ),
+        ):
             yield
     finally:
         sys.path.remove(str(folder))
-        sys.dont_write_bytecode = writes_bytecode
         for name, module in before.items():
             sys.modules.pop(name, None)
             if module is not None:

@@ -41,7 +41,7 @@ from rlregress.frameworks.torchrl.train.recorded_training import (
 )
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_lazy_transform
 from rlregress.probing.interface import TraceTraining
-from rlregress.probing.option_variants import call_or_return_error
+from rlregress.probing.option_variants import call_each, call_or_return_error
 
 _ENGINE, _ALGORITHMS = "torchrl.trainers.trainers", "torchrl.trainers.algorithms"
 #: environment steps of a training, of one of its collections, and of a rollout.
@@ -68,13 +68,9 @@ class _TrainerLoop:
             first = self.make_trainer(save_trainer_interval=1, **files)
             first.train()
             rotation = files.get("checkpoint_rotation")
-            # each has its own, which keeps what it has saved
-            own = {
-                name: kind
-                for name, kind in self.make_file_arguments(folder).items()
-                if name == "checkpoint"
-            }
-            restored = self.make_trainer(**own)
+            # each has its own checkpoint, which keeps what it has saved
+            again = self.make_file_arguments(folder)
+            restored = self.make_trainer(**{k: v for k, v in again.items() if k == "checkpoint"})
             restored.load_from_file(rotation.latest() if rotation else files["save_trainer_file"])
             states = {"first": _read_trainer_state(first), "loaded": _read_trainer_state(restored)}
             restored.train()
@@ -90,20 +86,8 @@ def _read_trainer_state(trainer: Any) -> dict[str, Any]:
     return {"loss": trainer.loss_module, "log": log, **counts, **hooks}
 
 
-def _make_trainer_by_name(
-    loop: Any,
-    module: str,
-    name: str,
-    policy: Any,
-    collector_arguments: Mapping[str, Any] = {},
-    **options: Any,
-) -> Any:
-    """Return a trainer of the library's, by the name of its class.
-
-    Args:
-        collector_arguments: arguments of its collector.
-    """
-    collector = loop.make_collector(policy, _FRAMES, **collector_arguments)
+def _make_trainer_by_name(loop: Any, module: str, name: str, collector: Any, **options: Any) -> Any:
+    """Return a trainer of the library's, by the name of its class."""
     return call_with_newest_keywords(
         find_in_library(module, name), collector=collector, total_frames=_STEPS,
         loss_module=loop.loss, frame_skip=1, optim_steps_per_batch=2, progress_bar=False, seed=0,
@@ -115,42 +99,34 @@ class LoopWithHook(_TrainerLoop, OnPolicyLoop):
     """A loop of PPO's loss that ``Trainer`` runs, with a hook.
 
     Args:
-        hook: name of the hook's class.
-        arguments: loop and trainer -> arguments of the hook.
-        is_stepper: the hook steps the optimizer, and is an argument of the trainer.
+        hook: name of the hook's class. One that steps the optimizer is an argument of the trainer.
         masked: batches are padded trajectories, with masks.
     """
 
     def __init__(
-        self,
-        environment: Any,
-        hook: str,
-        arguments: Any,
-        is_stepper: bool = False,
-        masked: bool = False,
+        self, environment: Any, hook: str = "CountFramesLog", masked: bool = False
     ) -> None:
         super().__init__(environment, loss="ClipPPOLoss", steps=_STEPS)
-        self._hook, self._arguments, self._is_stepper = hook, arguments, is_stepper
+        self._hook = hook
         self._collected = {"split_trajs": True} if masked else {}
 
     def make_trainer(self, **files: Any) -> Any:
+        is_stepper = self._hook in _STEPPERS
         stepper: dict[str, Any] = {}
-        if self._is_stepper:
+        if is_stepper:
             stepper["optimization_stepper"] = self._make_hook(None)
         if self._hook != "OptimizerHook":
             stepper["optimizer"] = self.adam
-        trainer = _make_trainer_by_name(
-            self, _ENGINE, "Trainer", self.actor, self._collected, **stepper, **files
-        )
-        if not self._is_stepper:
+        collector = self.make_collector(self.actor, _FRAMES, **self._collected)
+        trainer = _make_trainer_by_name(self, _ENGINE, "Trainer", collector, **stepper, **files)
+        if not is_stepper:
             self._make_hook(trainer).register(trainer)
         trainer.register_op("batch_process", self.add_advantages)
         return trainer
 
     def _make_hook(self, trainer: Any) -> Any:
-        return call_with_newest_keywords(
-            find_in_library(_ENGINE, self._hook), **self._arguments(self, trainer)
-        )
+        arguments = _HOOKS[self._hook](self, trainer)
+        return call_with_newest_keywords(find_in_library(_ENGINE, self._hook), **arguments)
 
     def add_advantages(self, batch: Any) -> Any:
         with torch.no_grad():
@@ -226,8 +202,8 @@ class OnPolicyTrainerLoop(_TrainerLoop, OnPolicyLoop):
             storage=LazyTensorStorage(_FRAMES), sampler=SamplerWithoutReplacement(), batch_size=8
         )
         return _make_trainer_by_name(
-            self, _ALGORITHMS, self._name, self.actor, optimizer=self.adam, replay_buffer=rows,
-            num_epochs=2, **files,
+            self, _ALGORITHMS, self._name, self.make_collector(self.actor, _FRAMES),
+            optimizer=self.adam, replay_buffer=rows, num_epochs=2, **files,
         )  # fmt: skip
 
 
@@ -249,12 +225,12 @@ class OffPolicyTrainerLoop(_TrainerLoop, OffPolicyLoop):
         # the trainer hands weights to a policy that explores by what it knows
         policy = self.acting if self._exploring else self.actor
         return _make_trainer_by_name(
-            self, _ALGORITHMS, self._name, policy, replay_buffer=self.buffer,
-            target_net_updater=self.updater, **parts, **files,
+            self, _ALGORITHMS, self._name, self.make_collector(policy, _FRAMES),
+            replay_buffer=self.buffer, target_net_updater=self.updater, **parts, **files,
         )  # fmt: skip
 
 
-#: hook of a trainer -> its arguments, of the loop and the trainer.
+#: hook or stepper of a trainer -> its arguments, of the loop and the trainer.
 _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "SelectKeys": lambda loop, trainer: {"keys": [
         "observation", "action", "action_log_prob", "loc", "scale", "done", "terminated", "next"]},
@@ -277,31 +253,27 @@ _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "LogValidationReward": lambda loop, trainer: {
         "record_interval": 2, "record_frames": 6, "frame_skip": 3,
         "policy_exploration": loop.actor, "environment": TransformedEnv(loop.environment)},
-}  # fmt: skip
-_STEPPERS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "DefaultOptimizationStepper": lambda loop, trainer: {},
     "MixedPrecisionOptimizationStepper": lambda loop, trainer: {
         "optimizer": loop.adam, "device_type": "cpu", "autocast_dtype": torch.float16},
 }  # fmt: skip
 
 
+_STEPPERS = ("DefaultOptimizationStepper", "MixedPrecisionOptimizationStepper")
+
+
 def make_hook_trainings() -> dict[str, TraceTraining]:
     """Return trainings with each hook and each stepper of the library's trainer."""
-    hooked = {name: {"hook": name, "arguments": options} for name, options in _HOOKS.items()}
+    make = partial(make_training_of_loop, LoopWithHook, Environments())
     masked = ("LogScalar", "RewardNormalizer", "BatchSubSampler")
-    kinds: dict[str, dict[str, Any]] = {
-        **hooked,
-        **{f"{name} of masked batches": {**hooked[name], "masked": True} for name in masked},
-        **{name: {"hook": name, "arguments": options, "is_stepper": True}
-           for name, options in _STEPPERS.items()},
-    }  # fmt: skip
     return {
-        **{name: make_training_of_loop(LoopWithHook, Environments(), **options) for name,
-        options in kinds.items()},
-        **{title: make_training_of_loop(loop, Environments(), **hooked["CountFramesLog"])
-           for title, loop in (("Staged", LoopWithStageHooks), ("Rotated", LoopWithRotatedFiles),
-                               ("Mapped", LoopWithMemoryMappedFile))},
-    }  # fmt: skip
+        **{name: make(hook=name) for name in _HOOKS if name not in _STEPPERS},
+        **{f"{name} of masked batches": make(hook=name, masked=True) for name in masked},
+        **{name: make(hook=name) for name in _STEPPERS},
+        "Staged": make_training_of_loop(LoopWithStageHooks, Environments()),
+        "Rotated": make_training_of_loop(LoopWithRotatedFiles, Environments()),
+        "Mapped": make_training_of_loop(LoopWithMemoryMappedFile, Environments()),
+    }
 
 
 def make_algorithm_trainings() -> dict[str, TraceTraining]:
@@ -322,9 +294,9 @@ def make_algorithm_trainings() -> dict[str, TraceTraining]:
     return {
         **{name: make_training_of_loop(OnPolicyTrainerLoop, plain, name=name, loss=loss)
            for name, loss in on.items()},
-        **{name: make_training_of_loop(OffPolicyTrainerLoop,
-        choices if name == "DQNTrainer" else plain, name=name,
-                       **options) for name, options in off.items()},
+        **{name: make_training_of_loop(
+            OffPolicyTrainerLoop, choices if name == "DQNTrainer" else plain, name=name, **options)
+           for name, options in off.items()},
     }  # fmt: skip
 
 
@@ -389,17 +361,17 @@ def _roll_out_in_spaces(
         environment = make_env(first=first, **spaces)
         return _FlatMaskedChoices(environment) if masked else environment
 
-    def wrap_environment(environment: Any) -> Any:
-        return GymWrapper(environment, device="cpu", **wrapped)
+    def wrap_environment(make: Callable[[], Any]) -> Any:
+        return GymWrapper(make(), device="cpu", **wrapped)
 
     makers = [partial(make_environment, first) for first in range(copies)]
     if vector:
-        return _roll_out_environment(wrap_environment(_make_vector_environment(makers)), seed)
-    own = [
-        partial(lambda make_environment: wrap_environment(make_environment()), maker)
-        for maker in makers
-    ]
-    return _roll_out_environment(SerialEnv(copies, own) if copies > 1 else own[0](), seed)
+        environment = wrap_environment(partial(_make_vector_environment, makers))
+    elif copies > 1:
+        environment = SerialEnv(copies, [partial(wrap_environment, maker) for maker in makers])
+    else:
+        environment = wrap_environment(makers[0])
+    return _roll_out_environment(environment, seed)
 
 
 @contextlib.contextmanager
@@ -417,26 +389,25 @@ def _roll_out_in_processes(
     make_env: Callable[..., Any], seed: int, **options: Any
 ) -> dict[str, Any]:
     """Roll out in environments that each have a process, and reset one of them."""
-    makers = [
-        partial(Environments().make_environments, make_env, seed + number) for number in range(2)
-    ]
+    makers = [partial(Environments().make_environments, make_env, seed + n) for n in range(2)]
     with _start_processes_by_forking():
         environment = find_in_library("torchrl.envs", "ParallelEnv")(2, makers, **options)
         try:
             outputs = _roll_out_environment(environment, seed)
-            resets = torch.tensor([[False], [True]])
-            return {
-                **outputs,
-                "reset": environment.reset(environment.reset().set("_reset", resets)),
-            }
+            resets = environment.reset().set("_reset", torch.tensor([[False], [True]]))
+            return {**outputs, "reset": environment.reset(resets)}
         finally:
             environment.close()
 
 
+def _make_linear_policy(seed: int) -> Any:
+    torch.manual_seed(seed)
+    return TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
+
+
 def _collect_in_other_process(make_env: Callable[..., Any], seed: int) -> dict[str, Any]:
     """Collect in one other process: batches of several would come in no fixed order."""
-    torch.manual_seed(seed)
-    policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
+    policy = _make_linear_policy(seed)
     with _start_processes_by_forking():
         collector = call_with_newest_keywords(
             MultiSyncCollector, [partial(Environments().make_environments, make_env, seed)], policy,
@@ -462,21 +433,23 @@ def make_process_trainings() -> dict[str, TraceTraining]:
 def _roll_out_transformed(
     make_env: Callable[..., Any], seed: int, transforms: Sequence[Any], **spaces: Any
 ) -> dict[str, Any]:
+    def make_transforms() -> Any:
+        return Compose(*(make() for make in transforms))
+
     inner = GymWrapper(make_env(first=2, **spaces), device="cpu")
-    outputs = _roll_out_environment(
-        TransformedEnv(inner, Compose(*(make() for make in transforms))), seed
-    )
+    outputs = _roll_out_environment(TransformedEnv(inner, make_transforms()), seed)
     # of batches, as a replay buffer transforms them, and with the state of another
-    alone, restored = (Compose(*(make() for make in transforms)) for _ in range(2))
+    alone, restored = make_transforms(), make_transforms()
     batch = outputs["rolled"].update({"reward": outputs["rolled"]["next", "reward"]})
     outputs["batches"] = [
         call_or_return_error(partial(alone, part.clone())) for part in (batch, batch[:1])
     ]
-    outputs["inverse"] = call_or_return_error(lambda: alone.inv(batch.clone()))
-    outputs["loaded"] = call_or_return_error(
-        lambda: str(restored.load_state_dict(alone.state_dict()))
-    )
-    return {**outputs, "later": call_or_return_error(lambda: restored(batch.clone()))}
+    later = call_each({
+        "inverse": lambda: alone.inv(batch.clone()),
+        "loaded": lambda: str(restored.load_state_dict(alone.state_dict())),
+        "later": lambda: restored(batch.clone()),
+    })  # fmt: skip
+    return {**outputs, **later}
 
 
 def make_environment_trainings() -> dict[str, TraceTraining]:
@@ -545,8 +518,7 @@ def _collect_batches(
 ) -> dict[str, Any]:
     """Return batches of a collector, and of another with its state after the first batch."""
     frames = 6 * copies
-    torch.manual_seed(seed)
-    policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
+    policy = _make_linear_policy(seed)
 
     def make_collector() -> Any:
         environment = Environments(copies).make_environments(make_env, seed)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.compat import find_in_library
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import make_batch, make_numbers
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
+    ACTS,
+    make_batch,
+    make_numbers,
+)
 from rlregress.frameworks.torchrl.network_factories import (
     CHOICES,
     make_tensordict,
@@ -22,8 +27,10 @@ from rlregress.probing.option_variants import (
     Items,
     Kit,
     Subject,
+    call_each,
     call_or_return_error,
     convert_to_recordable,
+    make_function_subject,
     seed_torch_generator,
 )
 from rlregress.probing.signatures import list_parameters_with_inherited
@@ -54,10 +61,7 @@ def _make_distribution_inputs(shape_and_change: str) -> dict[str, Any]:
             "near": make_numbers(*size, word="param", low=-0.9, high=0.9) + 1e-6,
             "mean": make_numbers(*size, word="param", low=-0.9, high=0.9),
             "far": torch.full(size, 7.0), "bound": torch.ones(size), "low": -torch.ones(size),
-            "choice": make_numbers(*size[:-1], word="choice", low=0, high=CHOICES).long(),
-            "one_hot": torch.nn.functional.one_hot(
-                make_numbers(*size[:-1], word="choice", low=0, high=CHOICES).long(), CHOICES
-            ),
+            "choice": ACTS["index"](size[:-1]), "one_hot": ACTS["one_hot"](size[:-1]),
         },
     }  # fmt: skip
     if change == "wide":
@@ -99,15 +103,10 @@ def _make_distribution_and_leaves(
 def _call_distribution_methods(distribution_class: Any, parameters: dict[str, Any]) -> Any:
     """Return a distribution's attributes, and its samples and log-probabilities with gradients."""
     distribution, leaves = _make_distribution_and_leaves(distribution_class, parameters)
-    outputs: dict[str, Any] = {
-        n: call_or_return_error(partial(getattr, distribution, n))
-        for n in _READ
-        if hasattr(type(distribution), n) or n in vars(distribution)
-    }
 
-    def call_with_gradients(call: Callable[[], torch.Tensor]) -> Any:
+    def call_with_gradients(call: Callable[[Any], torch.Tensor]) -> Any:
         seed_torch_generator(0)
-        output = call()
+        output = call(distribution)
         if output.requires_grad:
             (output * make_numbers(*output.shape, word="weights")).sum().backward(retain_graph=True)
         grads = {n: x.grad for n, x in leaves.items() if getattr(x, "grad", None) is not None}
@@ -120,34 +119,30 @@ def _call_distribution_methods(distribution_class: Any, parameters: dict[str, An
                 leaf.grad = None
         return outputs
 
-    def call_method(name: str, argument: Any) -> Any:
-        return call_or_return_error(
-            lambda: call_with_gradients(lambda: getattr(distribution, name)(argument))
-        )
-
-    for name in ("sample", "rsample"):
-        for shape in ((), (3,)):
-            outputs[f"{name}{shape}"] = call_method(name, shape)
-    for name, item in parameters["values"].items():
-        outputs[f"score {name}"] = call_method("log_prob", item)
-        for method in ("cdf", "icdf"):
-            outputs[f"{method} {name}"] = call_method(method, item)
-    outputs["own"] = call_or_return_error(
-        lambda: call_with_gradients(lambda: distribution.log_prob(distribution.sample((2,))))
-    )
-    outputs["entropy"] = call_or_return_error(lambda: call_with_gradients(distribution.entropy))
-    outputs["moved mode"] = call_or_return_error(
-        lambda: call_with_gradients(lambda: distribution.deterministic_sample)
-    )
-    outputs["expanded"] = call_or_return_error(
-        lambda: convert_to_recordable(
-            distribution.expand((3, *distribution.batch_shape)).batch_shape
-        )
-    )
-    for name in ("sample_and_log_prob", "rsample_and_log_prob"):
-        outputs[name] = call_or_return_error(partial(methodcaller(name), distribution))
-        outputs[f"{name} 3"] = call_or_return_error(partial(methodcaller(name, (3,)), distribution))
-    return Items(outputs)
+    attributes = [
+        name for name in _READ if hasattr(type(distribution), name) or name in vars(distribution)
+    ]
+    differentiated: dict[str, Callable[[Any], Any]] = {
+        **{f"{name}{shape}": methodcaller(name, shape)
+           for name in ("sample", "rsample") for shape in ((), (3,))},
+        **{f"{label} {name}": methodcaller(method, item)
+           for name, item in parameters["values"].items()
+           for label, method in (("score", "log_prob"), ("cdf", "cdf"), ("icdf", "icdf"))},
+        "own": lambda law: law.log_prob(law.sample((2,))),
+        "entropy": methodcaller("entropy"),
+        "moved mode": attrgetter("deterministic_sample"),
+    }  # fmt: skip
+    plain: dict[str, Callable[[Any], Any]] = {
+        "expanded": lambda law: law.expand((3, *law.batch_shape)).batch_shape,
+        **{f"{name}{label}": methodcaller(name, *shape)
+           for name in ("sample_and_log_prob", "rsample_and_log_prob")
+           for label, shape in (("", ()), (" 3", ((3,),)))},
+    }  # fmt: skip
+    return call_each({
+        **{name: partial(getattr, distribution, name) for name in attributes},
+        **{name: partial(call_with_gradients, call) for name, call in differentiated.items()},
+        **{name: partial(call, distribution) for name, call in plain.items()},
+    })  # fmt: skip
 
 
 def _call_after_parameter_update(distribution_class: Any, parameters: dict[str, Any]) -> Any:
@@ -156,25 +151,22 @@ def _call_after_parameter_update(distribution_class: Any, parameters: dict[str, 
     call_or_return_error(lambda: distribution.mode)
     changed = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
     distribution.update(*changed.values())
+
+    def read_device_of_updated_scale() -> Any:
+        """Return the device of the scale after an update with a location on another device."""
+        aside = (x if n == "scale" else x.to("meta") for n, x in changed.items())
+        distribution.update(*aside)
+        return str(distribution.scale.device)
+
     with torch.no_grad():
-        return Items(
-            draw=convert_to_recordable(distribution.sample()),
-            score=call_or_return_error(
-                lambda: distribution.log_prob(parameters["values"]["inside"])
-            ),
-            mode=call_or_return_error(lambda: distribution.deterministic_sample),
-            mean=call_or_return_error(lambda: distribution.mean),
-            loc=call_or_return_error(lambda: distribution.loc),
-            aside=call_or_return_error(
-                partial(_read_device_of_updated_scale, distribution, changed)
-            ),
-        )
-
-
-def _read_device_of_updated_scale(distribution: Any, values: dict[str, Any]) -> Any:
-    """Return the device of the scale after an update with a location on another device."""
-    distribution.update(*(item if n == "scale" else item.to("meta") for n, item in values.items()))
-    return str(distribution.scale.device)
+        return call_each({
+            "draw": distribution.sample,
+            "score": lambda: distribution.log_prob(parameters["values"]["inside"]),
+            "mode": lambda: distribution.deterministic_sample,
+            "mean": lambda: distribution.mean,
+            "loc": lambda: distribution.loc,
+            "aside": read_device_of_updated_scale,
+        })  # fmt: skip
 
 
 def _list_distribution_subjects() -> list[Subject]:
@@ -261,17 +253,13 @@ def _call_with_summed_and_separate_heads(helper: Any, distribution: Any) -> Any:
 
 
 def _call_with_each_epsilon(tanh_or_inverse: Any, numbers: torch.Tensor) -> Any:
-    outputs = {}
-    for number, epsilon in enumerate(((), (0.01,))):
+    def call_with_gradient(*epsilon: float) -> Any:
         inputs = numbers.clone().requires_grad_()
+        output = tanh_or_inverse(inputs, *epsilon)
+        (output * make_numbers(*numbers.shape, word="weights")).sum().backward()
+        return [output, inputs.grad]
 
-        def call_with_gradient(inputs: torch.Tensor, epsilon: Any) -> Any:
-            output = tanh_or_inverse(inputs, *epsilon)
-            (output * make_numbers(*numbers.shape, word="weights")).sum().backward()
-            return [output, inputs.grad]
-
-        outputs[str(number)] = call_or_return_error(partial(call_with_gradient, inputs, epsilon))
-    return outputs
+    return dict(call_each({"0": call_with_gradient, "1": partial(call_with_gradient, 0.01)}))
 
 
 _NEAR = (-12.0, -1.5, -1.0, -0.9999999, 0.0, 0.3, 0.999, 1.0, 9.0)
@@ -287,38 +275,29 @@ def _call_with_each_next_value(next_state_value: Any, batch: Any) -> Any:
         "half": {"pred_next_val": predicted, "gamma": 0.5},
         "probed": {"operator": make_value_network(), "next_val_key": "state_value", "gamma": 0.8},
     }  # fmt: skip
-    return Items(
-        (label, call_or_return_error(partial(next_state_value, batch.clone(), **options)))
+    return call_each({
+        label: partial(next_state_value, batch.clone(), **options)
         for label, options in calls.items()
-    )
+    })  # fmt: skip
 
 
 def _call_layer_inside_hold_out(hold_out: Any, inputs: Any) -> Any:
     outputs = []
     for learns in (True, False):
         layer = nn.Linear(2, 1).requires_grad_(learns)
-        parameters = (
-            list(layer.parameters()) if hold_out.func.__name__ == "hold_out_params" else layer
-        )
-        with hold_out(parameters) as inside:
+        takes_list = hold_out.func.__name__ == "hold_out_params"
+        with hold_out(list(layer.parameters()) if takes_list else layer) as inside:
             output = layer(torch.ones(1, 2))
-            context = (
-                [item.requires_grad for item in inside] if isinstance(inside, (list, tuple)) else ""
-            )
-        outputs.append(
-            [output, output.requires_grad, context, next(layer.parameters()).requires_grad]
-        )
+            items = inside if isinstance(inside, (list, tuple)) else None
+            context = "" if items is None else [item.requires_grad for item in items]
+        outputs.append([output, output.requires_grad, context, layer.weight.requires_grad])
     return outputs
 
 
 def _call_with_kinds_of_optimizers(group_optimizers: Any, inputs: Any) -> Any:
     def join_optimizers_of_kinds(*kinds: Any) -> Any:
-        layers = [nn.Linear(1, 1) for _ in kinds]
         joined = group_optimizers(
-            *(
-                k(n.parameters(), lr=0.1 / (i + 1))
-                for i, (k, n) in enumerate(zip(kinds, layers, strict=False))
-            )
+            *(kind(nn.Linear(1, 1).parameters(), lr=0.1 / n) for n, kind in enumerate(kinds, 1))
         )
         return [type(joined).__name__, [group["lr"] for group in joined.param_groups]]
 
@@ -369,12 +348,9 @@ def _list_helper_subjects() -> list[Subject]:
     def list_modules_after_registration(add_random_module: Any, inputs: Any) -> Any:
         """Return the list of random layers after ``nn.Bilinear`` was added; restore the list."""
         place: Any = importlib.import_module("torchrl.objectives.utils")
-        before = place.RANDOM_MODULE_LIST
-        try:
+        with mock.patch.object(place, "RANDOM_MODULE_LIST", place.RANDOM_MODULE_LIST):
             add_random_module(nn.Bilinear)
             return str(place.RANDOM_MODULE_LIST)
-        finally:
-            place.RANDOM_MODULE_LIST = before
 
     rates: dict[str, dict[str, Any]] = {
         "": {"target_kl": 0.01}, "low": {"target_kl": 0.01, "max_lr": 1.5e-3, "min_lr": 9e-4},
@@ -391,31 +367,30 @@ def _list_helper_subjects() -> list[Subject]:
     }
     return [
         *(
-            Subject(
-                f"torchrl.objectives.utils:{name}", {"": Kit(dict, inputs)},
-                ("time", "time several", "time over", "rows"),
-                calls={"": call},
+            make_function_subject(
+                f"torchrl.objectives.utils:{name}", inputs,
+                ("time", "time several", "time over", "rows"), call,
                 skip=("operator", "next_val_key", "gamma", "pred_next_val", "mask", "weights"),
             )
             for name, call in calls.items()
         ),
         *(
-            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda _: torch.tensor(_NEAR))}, ("",),
-                    calls={"": _call_with_each_epsilon})
+            make_function_subject(f"{_HELPERS}:{name}", lambda _: torch.tensor(_NEAR), ("",),
+                                  _call_with_each_epsilon)
             for name in ("safetanh", "safeatanh", "safetanh_noeps", "safeatanh_noeps")
         ),
         *(
-            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda label: heads[label]())},
-                    tuple(heads), calls={"": _call_with_summed_and_separate_heads},
-                    skip=("sample_shape", "reparameterize", "samples_mc"))
+            make_function_subject(
+                f"{_HELPERS}:{name}", lambda label: heads[label](), tuple(heads),
+                _call_with_summed_and_separate_heads,
+                skip=("sample_shape", "reparameterize", "samples_mc"))
             for name in ("sample_and_log_prob", "composite_entropy")
         ),
-        Subject("torchrl.objectives:add_random_module", {"": Kit(dict, inputs)}, ("rows",),
-                calls={"": list_modules_after_registration}),
-        Subject(
-            "torchrl.objectives.utils:KLAdaptiveLR", {"": Kit(dict, rates.__getitem__)},
-            tuple(rates),
-            calls={"": _list_adapted_rates}, skip=("factor", "min_lr", "max_lr"),
+        make_function_subject("torchrl.objectives:add_random_module", inputs, ("rows",),
+                              list_modules_after_registration),
+        make_function_subject(
+            "torchrl.objectives.utils:KLAdaptiveLR", rates.__getitem__, tuple(rates),
+            _list_adapted_rates, skip=("factor", "min_lr", "max_lr"),
         ),
     ]  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from rlregress.frameworks.torchrl.api import TensorDict
 from rlregress.frameworks.torchrl.compat import find_in_library, find_keyword_name
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
     CHANGES,
@@ -26,9 +27,10 @@ from rlregress.probing.option_variants import (
     Items,
     Kit,
     Subject,
+    call_each,
     call_or_return_error,
     call_with_gradients,
-    convert_to_recordable,
+    make_function_subject,
 )
 from rlregress.probing.signatures import list_parameters_with_inherited
 
@@ -74,26 +76,6 @@ def _make_steps_of_tiny_values(label: str) -> Any:
     return steps
 
 
-def _make_steps_with_few_valid(estimator_name: str) -> Any:
-    """Return steps with a mask that marks one valid step in each row."""
-    steps = (_make_steps_of_agents if estimator_name == "MultiAgentGAE" else _given)(
-        "time unscored"
-    )
-    return CHANGES["few"](steps)
-
-
-def _make_steps_without_next_start(label: str) -> Any:
-    """Return steps without the flag of the next step that marks the start of an episode."""
-    return _given(label).exclude(("next", "is_init"))
-
-
-def _make_steps_of_one_step_episode(label: str) -> Any:
-    """Return steps of which one both starts an episode and truncates it."""
-    steps = _given(label)
-    steps["is_init"] = steps["is_init"] | steps["next", "truncated"]
-    return steps
-
-
 def _call_estimator(estimator: Any, data: Any) -> Any:
     outputs = call_with_gradients(estimator, data)
     return {**outputs, "in": str(estimator.in_keys), "out": str(estimator.out_keys)}
@@ -103,8 +85,6 @@ def _make_call_passing_critic_parameters(*argument_names: str) -> Callable[[Any,
     """Return a call of an estimator that passes changed parameters of its critic or target."""
 
     def call(estimator: Any, data: Any) -> Any:
-        from tensordict import TensorDict
-
         own = TensorDict.from_module(estimator.value_network)
         changed = own.apply(lambda item: (0.7 * item.detach()).clone().requires_grad_())
         parameters = {
@@ -115,27 +95,22 @@ def _make_call_passing_critic_parameters(*argument_names: str) -> Callable[[Any,
         estimates = call_or_return_error(lambda: estimator.value_estimate(data.clone(), **late))
         outputs = call_with_gradients(estimator, data, lambda steps: estimator(steps, **parameters))
         grads = {str(k): v.grad for k, v in changed.items(True, True) if v.grad is not None}
-        return {"estimate": estimates, **outputs, "given": convert_to_recordable(grads)}
+        return {"estimate": estimates, **outputs, "given": grads}
 
     return call
 
 
 def _estimate_with_and_without_next_values(estimator: Any, data: Any) -> Any:
     """Return value estimates, with the next values computed and with them passed."""
-    options = {"next_value": data["next", "reward"] / 2}
+    estimate, next_value = estimator.value_estimate, data["next", "reward"] / 2
     return [
-        call_or_return_error(
-            lambda: call_with_gradients(None, data.clone(), estimator.value_estimate)
-        ),
-        call_or_return_error(lambda: estimator.value_estimate(data.clone(), **options)),
-        call_or_return_error(
-            lambda: estimator.value_estimate(data.clone(), next_value=options["next_value"])
-        ),
+        call_or_return_error(lambda: call_with_gradients(None, data.clone(), estimate)),
+        call_or_return_error(lambda: estimate(data.clone(), next_value=next_value)),
     ]
 
 
 def _rename_each_key(estimator: Any, data: Any) -> Any:
-    outputs: dict[str, Any] = {}
+    outputs = Items()
     for name, key in sorted(vars(estimator.tensor_keys).items()):
         renamed = data.clone()
         if isinstance(key, str) and key in renamed["next"]:
@@ -147,18 +122,14 @@ def _rename_each_key(estimator: Any, data: Any) -> Any:
         ]
     outputs["unknown"] = call_or_return_error(lambda: estimator.set_keys(wanted="own"))
     outputs["none"] = call_or_return_error(lambda: estimator.set_keys(value=None))
-    return Items(outputs)
+    return outputs
 
 
 def _list_attributes(estimator: Any, data: Any) -> Any:
     names = ("gamma", "lmbda", "device", "shifted", "vectorized", "time_dim", "is_stateless")
-    attributes = {
-        name: call_or_return_error(partial(getattr, estimator, name, "none")) for name in names
-    }
-    return Items(
-        attributes,
-        state=convert_to_recordable(estimator),
-        keys=convert_to_recordable(vars(estimator.tensor_keys)),
+    attributes = {name: partial(getattr, estimator, name, "none") for name in names}
+    return call_each(
+        {**attributes, "state": lambda: estimator, "keys": lambda: vars(estimator.tensor_keys)}
     )
 
 
@@ -180,7 +151,7 @@ def _call_without_critic_gradients(estimator: Any, data: Any) -> Any:
     with kind(estimator.value_network):
         first = call_with_gradients(None, data.clone(), estimator)
     with torch.no_grad():
-        return [first, convert_to_recordable(estimator(data))]
+        return [first, estimator(data)]
 
 
 _CALLS: dict[str, Callable[[Any, Any], Any]] = {
@@ -239,57 +210,55 @@ def _make_estimator_subject(
     name: str, *options_together: Any, **required: Callable[[], Any]
 ) -> Subject:
     def make_kit(
-        make_critic: Callable[[], Any], make_input: Callable[[str], Any] = _given, **options: Any
+        make_network: Callable[[], Any] = make_value_network,
+        make_input: Callable[[str], Any] = _given,
+        **options: Any,
     ) -> Kit:
         def make_arguments() -> dict[str, Any]:
             arguments_made = {name: make() for name, make in required.items()}
-            return {"gamma": 0.9, "value_network": make_critic(), **arguments_made, **options}
+            return {"gamma": 0.9, "value_network": make_network(), **arguments_made, **options}
 
         return Kit(make_arguments, make_input)
 
     average = {"GAE": "average_gae", "MultiAgentGAE": "average_gae", "VTrace": "average_adv"}
     averaged: dict[str, Any] = {average.get(name, "average_rewards"): True}
+    make_steps = _make_steps_of_agents if name == "MultiAgentGAE" else _given
 
-    def make_critic_of_starts() -> Any:
-        return make_critic(_StartAwareCritic(), "observation", "is_init")
+    def make_steps_with_few_valid(label: str) -> Any:
+        """Return steps with a mask that marks one valid step in each row."""
+        return CHANGES["few"](make_steps("time unscored"))
 
-    read = {
-        "starts": make_kit(make_critic_of_starts),
-        "starts shifted": make_kit(
-            make_critic_of_starts, _make_steps_without_next_start, shifted=True
+    kits = {
+        "": make_kit(make_input=make_steps),
+        "none": make_kit(lambda: None),
+        "dropout": make_kit(lambda: make_value_network(nn.Dropout(0.5))),
+        "trifling": make_kit(lambda: None, _make_steps_of_tiny_values, **averaged),
+        "few": make_kit(make_input=make_steps_with_few_valid, **averaged),
+        "flat group": make_kit(group_key="flat group", **averaged),
+        "one of few": make_kit(
+            make_input=lambda label: make_steps_with_few_valid(label)[:1], **averaged
         ),
-        "starts shifted at once": make_kit(
-            make_critic_of_starts, _make_steps_of_one_step_episode, shifted=True
+        "trifling groups": make_kit(
+            lambda: None, _make_steps_of_tiny_values, group_key="group", **averaged
         ),
-        "starts lacking": make_kit(make_critic_of_starts, _make_steps_without_next_start),
+        "chunks": make_kit(value_chunk_size=2),
+        "pseudo": make_kit(deactivate_vmap=True),
+        "of agents": make_kit(make_input=_make_steps_of_agents),
+        "aside": make_kit(device="meta"),
     }
-    if name == "MultiAgentGAE":
-        read = {}
+    if name != "MultiAgentGAE":
+        start = partial(
+            make_kit, lambda: make_critic(_StartAwareCritic(), "observation", "is_init")
+        )
+        kits |= {
+            "starts": start(),
+            "starts shifted": start(lambda label: _given(f"{label}_startless"), shifted=True),
+            "starts shifted at once": start(lambda label: _given(f"{label}_short"), shifted=True),
+            "starts lacking": start(lambda label: _given(f"{label}_startless")),
+        }
     return Subject(
         f"torchrl.objectives.value:{name}",
-        {
-            "": make_kit(
-                make_value_network, _make_steps_of_agents if name == "MultiAgentGAE" else _given
-            ),
-            "none": make_kit(lambda: None),
-            "dropout": make_kit(lambda: make_value_network(nn.Dropout(0.5))),
-            "trifling": make_kit(lambda: None, _make_steps_of_tiny_values, **averaged),
-            "few": make_kit(
-                make_value_network, lambda label: _make_steps_with_few_valid(name), **averaged
-            ),
-            "flat group": make_kit(make_value_network, group_key="flat group", **averaged),
-            "one of few": make_kit(
-                make_value_network, lambda label: _make_steps_with_few_valid(name)[:1], **averaged
-            ),
-            "trifling groups": make_kit(
-                lambda: None, _make_steps_of_tiny_values, group_key="group", **averaged
-            ),
-            "chunks": make_kit(make_value_network, value_chunk_size=2),
-            "pseudo": make_kit(make_value_network, deactivate_vmap=True),
-            "of agents": make_kit(make_value_network, _make_steps_of_agents),
-            "aside": make_kit(make_value_network, device="meta"),
-            **read,
-        },
+        kits,
         _INPUTS,
         ("time unscored", "blocks unscored_counted"),
         options=_OPTIONS,
@@ -366,29 +335,18 @@ def _compute_with_gradients(function: Any, arguments: dict[str, Any]) -> Any:
     sums = [item.sum() for item in results if item.requires_grad]
     if sums:
         torch.stack(sums).sum().backward()
-    grads = {
-        n: item.grad
-        for n, item in used.items()
-        if isinstance(item, torch.Tensor) and item.grad is not None
-    }
-    return {"returned": convert_to_recordable(outputs), "gradient": convert_to_recordable(grads)}
-
-
-def _make_function_subject(name: str, labels: Sequence[str]) -> Subject:
-    return Subject(
-        f"{_FUNCTIONAL}:{name}", {"": Kit(dict, _make_estimator_arguments)}, labels,
-        calls={"": _compute_with_gradients},
-        skip=("terminated", "rolling_gamma", "time_dim", "done", "rho_thresh", "c_thresh"),
-    )  # fmt: skip
+    grads = {n: x.grad for n, x in used.items() if getattr(x, "grad", None) is not None}
+    return {"returned": outputs, "gradient": grads}
 
 
 def _make_return_arguments(shape_and_change: str) -> dict[str, Any]:
     arguments = _make_estimator_arguments(shape_and_change)
-    return {
-        name: arguments[name]
-        for name in ("reward", "done", "gamma", "time_dim")
-        if name in arguments
-    }
+    names = ("reward", "done", "gamma", "time_dim")
+    return {name: arguments[name] for name in names if name in arguments}
+
+
+def _call_with_keywords(function: Any, arguments: dict[str, Any]) -> Any:
+    return function(**arguments)
 
 
 def _make_roll_by_gather_arguments(dimension_and_shift: str) -> dict[str, Any]:
@@ -457,17 +415,19 @@ def list_subjects() -> dict[str, list[Subject]]:
         _make_estimator_subject("VTrace", limits, **actor),
     ]  # fmt: skip
     returns = [
-        *(_make_function_subject(name, labels) for name in functions),
-        Subject(
-            f"{_FUNCTIONAL}:reward2go", {"": Kit(dict, _make_return_arguments)},
+        *(make_function_subject(
+            f"{_FUNCTIONAL}:{name}", _make_estimator_arguments, labels, _compute_with_gradients,
+            skip=("terminated", "rolling_gamma", "time_dim", "done", "rho_thresh", "c_thresh"),
+        ) for name in functions),
+        make_function_subject(
+            f"{_FUNCTIONAL}:reward2go", _make_return_arguments,
             [label for label in labels
              if label.partition(" ")[2] in ("", "tensors", "each", "time_1")],
-            calls={"": lambda function, arguments: function(**arguments)}, skip=("time_dim",),
+            _call_with_keywords, skip=("time_dim",),
         ),
-        Subject(
-            "torchrl.objectives.value.utils:roll_by_gather",
-            {"": Kit(dict, _make_roll_by_gather_arguments)},
-            ("0 1", "1 1", "-1 -1", "-2 -1", "2 1"), calls={"": lambda f, own: f(**own)},
+        make_function_subject(
+            "torchrl.objectives.value.utils:roll_by_gather", _make_roll_by_gather_arguments,
+            ("0 1", "1 1", "-1 -1", "-2 -1", "2 1"), _call_with_keywords,
         ),
     ]  # fmt: skip
     recurrent = [

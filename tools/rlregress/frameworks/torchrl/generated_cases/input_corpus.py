@@ -134,6 +134,9 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
         b, **{k: b[k].unsqueeze(-1) for k in ("action_log_prob", "sample_log_prob")}
     ),
     "even": lambda b: _set_entries(b, advantage=torch.full_like(b["advantage"], 1.00005)),
+    "startless": lambda b: b.exclude(("next", "is_init")),
+    # one step both starts an episode and truncates it
+    "short": lambda b: _set_entries(b, is_init=b["is_init"] | b["next", "truncated"]),
     "large": lambda b: _set_next_entry(b, "reward", 9e3 * b["next", "reward"]),
     "unrewarded": lambda b: _set_next_entry(b, "reward", torch.zeros_like(b["next", "reward"])),
     "carried": lambda b: _set_entries(b, advantage=b["advantage"].requires_grad_()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -43,17 +43,18 @@ from rlregress.probing.option_variants import (
     Items,
     Kit,
     Subject,
+    call_each,
     call_or_return_error,
     call_with_gradients,
     convert_to_recordable,
+    make_function_subject,
     seed_torch_generator,
 )
 
 # -- networks ------------------------------------------------------------------------------------
 
 
-def _find_distribution(name: str) -> Any:
-    return find_in_library("torchrl.modules", name)
+_find_distribution = partial(find_in_library, "torchrl.modules")
 
 
 def _make_gaussian_actor(distribution: str = "TanhNormal", gain: float = 1.0) -> Any:
@@ -179,11 +180,9 @@ def _set_head_log_prob_sum(is_summed: bool = True) -> Any:
 _apart = partial(_set_head_log_prob_sum, False)
 
 
-def _make_distributional_actor(space: str = "one_hot", atoms: int = 5) -> Any:
-    network = nn.Sequential(
-        nn.Linear(OBSERVATIONS, atoms * CHOICES), nn.Unflatten(-1, (atoms, CHOICES))
-    )
-    support = torch.linspace(-2.0, 2.0, atoms)
+def _make_distributional_actor(space: str) -> Any:
+    network = nn.Sequential(nn.Linear(OBSERVATIONS, 5 * CHOICES), nn.Unflatten(-1, (5, CHOICES)))
+    support = torch.linspace(-2.0, 2.0, 5)
     kind = _find_distribution("DistributionalQValueActor")
     return kind(network, support=support, in_keys=["observation"], action_space=space)
 
@@ -210,11 +209,8 @@ def _call_loss(loss: Any, data: Any) -> Any:
              "min_log_alpha", "max_log_alpha")  # fmt: skip
     attributes = {name: getattr(loss, name, None) for name in names}
     attributes["entropy"] = getattr(loss, "entropy_coeff", getattr(loss, "entropy_coef", None))
-    attributes = {
-        "in_keys": _list_sorted_in_keys(loss),
-        **{n: i for n, i in attributes.items() if i is not None},
-    }
-    return {**outputs, "held": convert_to_recordable(attributes)}
+    held = {name: item for name, item in attributes.items() if item is not None}
+    return {**outputs, "held": {"in_keys": _list_sorted_in_keys(loss), **held}}
 
 
 def _make_actor_of_renamed_action() -> Any:
@@ -256,7 +252,7 @@ def _make_call_with_estimator(*positional: Any, **options: Any) -> Callable[[Any
         numbers_ = {n: getattr(estimator, n) for n in ("gamma", "lmbda") if hasattr(estimator, n)}
         return {
             "kind": type(estimator).__name__,
-            "numbers": convert_to_recordable(numbers_),
+            "numbers": numbers_,
             "keys": convert_to_recordable(vars(estimator.tensor_keys)),
             **_call_loss(loss, data),
         }
@@ -297,11 +293,8 @@ def _call_with_renamed_key(loss: Any, data: Any, name: str, key: str) -> Any:
             place.rename_key_(key, f"own_{name}")
     names_held = {"in": _list_sorted_in_keys(loss), "out": str(getattr(loss, "out_keys", "none"))}
     outputs = call_or_return_error(lambda: call_with_gradients(loss, data))
-    return {
-        **names_held,
-        "estimator": convert_to_recordable(vars(loss.value_estimator.tensor_keys)),
-        "loss": outputs,
-    }
+    keys = convert_to_recordable(vars(loss.value_estimator.tensor_keys))
+    return {**names_held, "estimator": keys, "loss": outputs}
 
 
 def _replace_and_reset_networks(loss: Any, data: Any) -> Any:
@@ -317,13 +310,7 @@ def _replace_and_reset_networks(loss: Any, data: Any) -> Any:
             between = convert_to_recordable(getattr(loss, attribute))
             loss.from_stateful_net(name, network)
             outputs[name] = [between, convert_to_recordable(getattr(loss, attribute))]
-    return {
-        **outputs,
-        "again": [
-            call_or_return_error(loss.reset_parameters_recursive),
-            convert_to_recordable(loss),
-        ],
-    }
+    return {**outputs, "again": [call_or_return_error(loss.reset_parameters_recursive), loss]}
 
 
 def _call_with_each_vmap_randomness(loss: Any, data: Any) -> Any:
@@ -367,14 +354,11 @@ def _make_call_of_methods(*method_names: str) -> Callable[[Any, Any], Any]:
     """Return a call of methods of the loss, each by itself, with random actions."""
 
     def call_method(loss: Any, data: Any, name: str) -> Any:
-        return call_with_gradients(None, data, getattr(loss, name))
+        return call_with_gradients(None, data.clone(), getattr(loss, name))
 
     def call(loss: Any, data: Any) -> Any:
         with _set_random_exploration():
-            return Items(
-                (name, call_or_return_error(partial(call_method, loss, data.clone(), name)))
-                for name in method_names
-            )
+            return call_each({n: partial(call_method, loss, data, n) for n in method_names})
 
     return call
 
@@ -397,35 +381,35 @@ def _try_to_assign_keys(loss: Any) -> Any:
 
 
 def _list_attributes(loss: Any, data: Any) -> Any:
-    return Items({
-        "reset": call_or_return_error(lambda: loss.reset()),
-        "state": convert_to_recordable(loss),
-        "parameters": [name for name, _ in loss.named_parameters()],
-        "keys": call_or_return_error(lambda: dataclasses.asdict(type(loss).default_keys())),
-        "own": call_or_return_error(lambda: vars(loss.tensor_keys)),
-        "device": call_or_return_error(lambda: str(loss.value_estimator.gamma.device)),
-        "targets": {
-            name: call_or_return_error(partial(getattr, loss, name, "none"))
-            for name in (
-                "actor_network_params", "critic_network_params",
-                "target_actor_network_params", "target_critic_network_params",
-                "target_value_network_params", "target_qvalue_network_params",
-            )
+    targets = (
+        "actor_network_params", "critic_network_params",
+        "target_actor_network_params", "target_critic_network_params",
+        "target_value_network_params", "target_qvalue_network_params",
+    )  # fmt: skip
+    return call_each({
+        "reset": lambda: loss.reset(),
+        "state": lambda: loss,
+        "parameters": lambda: [name for name, _ in loss.named_parameters()],
+        "keys": lambda: dataclasses.asdict(type(loss).default_keys()),
+        "own": lambda: vars(loss.tensor_keys),
+        "device": lambda: str(loss.value_estimator.gamma.device),
+        "targets": lambda: {
+            name: call_or_return_error(partial(getattr, loss, name, "none")) for name in targets
         },
-        "unknown": call_or_return_error(lambda: loss.set_keys(wanted="gain")),
-        "lacking": call_or_return_error(lambda: getattr(loss, "wanted", "none")),
-        "anew": call_or_return_error(partial(_list_default_discounts_by_device, loss)),
-        "keys assigned": call_or_return_error(partial(_try_to_assign_keys, loss)),
+        "unknown": lambda: loss.set_keys(wanted="gain"),
+        "lacking": lambda: getattr(loss, "wanted", "none"),
+        "anew": partial(_list_default_discounts_by_device, loss),
+        "keys assigned": partial(_try_to_assign_keys, loss),
     })  # fmt: skip
 
 
 def _assign_coefficients(loss: Any, data: Any) -> Any:
     """Assign coefficients after the loss is made, as a schedule does."""
-    for name in ("clip_epsilon", "entropy_coeff", "entropy_coef", "critic_coeff", "critic_coef",
-                 "alpha", "beta", "max_importance_ratio"):  # fmt: skip
-        if isinstance(getattr(loss, name, None), torch.Tensor) and name in dict(
-            loss.named_buffers()
-        ):
+    coefficients = ("clip_epsilon", "entropy_coeff", "entropy_coef", "critic_coeff", "critic_coef",
+                    "alpha", "beta", "max_importance_ratio")  # fmt: skip
+    buffers = dict(loss.named_buffers())
+    for name in coefficients:
+        if name in buffers:
             setattr(loss, name, 0.3)
     return _call_loss(loss, data)
 
@@ -458,14 +442,14 @@ def _make_target_update_call(updater_name: str, **options: Any) -> Callable[[Any
 
 def _call_with_each_mask_key(loss: Any, data: Any) -> Any:
     """Return the loss with each key of a mask: none, other entries, a missing one, a number."""
+
+    def call_with_key() -> Any:
+        return [str(loss.loss_mask_key), call_with_gradients(loss, data.clone())]
+
     outputs = []
     for key in (None, ("collector", "mask"), "shifted_valid", "auto", "lacking", "is_init", 3):
         outputs.append(call_or_return_error(partial(setattr, loss, "loss_mask_key", key)))
-        outputs.append(
-            call_or_return_error(
-                lambda: [str(loss.loss_mask_key), call_with_gradients(loss, data.clone())]
-            )
-        )
+        outputs.append(call_or_return_error(call_with_key))
         loss.zero_grad()
     return outputs
 
@@ -484,8 +468,6 @@ def _call_user_defined_loss(base_class: Any, data: Any) -> Any:
 
     @dataclasses.dataclass
     class Keys:
-        """The keys that it reads."""
-
         reward: str = "reward"
         value: str = "state_value"
 
@@ -525,20 +507,18 @@ def _call_user_defined_loss(base_class: Any, data: Any) -> Any:
                 _list_sorted_in_keys(loss),
             ]
         renamed = call_or_return_error(partial(loss.set_keys, reward="gain"))
-        return [
-            outputs,
-            renamed,
-            str(vars(loss.value_estimator.tensor_keys)),
-            convert_to_recordable(loss),
-        ]
+        return [outputs, renamed, str(vars(loss.value_estimator.tensor_keys)), loss]
 
     return [
-        call_or_return_error(make_and_call_loss),
-        call_or_return_error(lambda: make_and_call_loss(create_target_params=True)),
-        call_or_return_error(lambda: make_and_call_loss(expand_dim=2)),
-        call_or_return_error(lambda: base_class.func().forward(data)),
-        call_or_return_error(lambda: make_and_call_loss(expand_dim=2, create_target_params=True)),
-    ]  # fmt: skip
+        call_or_return_error(call)
+        for call in (
+            make_and_call_loss,
+            partial(make_and_call_loss, create_target_params=True),
+            partial(make_and_call_loss, expand_dim=2),
+            lambda: base_class.func().forward(data),
+            partial(make_and_call_loss, expand_dim=2, create_target_params=True),
+        )
+    ]
 
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
@@ -688,193 +668,96 @@ def _make_loss_kit(
     )
 
 
-def _make_on_policy_subject(
-    name: str, joint: Sequence[Mapping[str, Any]] = (), **options: Any
-) -> Subject:
-    def make_kit(
-        actor: Any,
-        actions: str = "continuous",
-        values: Any = make_value_network,
-        **kit_options: Any,
-    ) -> Kit:
-        return _make_loss_kit(actions, actor_network=actor, critic_network=values, **kit_options)
+_gaussian = partial(
+    _make_loss_kit, actor_network=_make_gaussian_actor, critic_network=make_value_network
+)
+_soft = partial(
+    _make_loss_kit, actor_network=_make_gaussian_actor, qvalue_network=make_action_value_network,
+    action_spec=bounds,
+)  # fmt: skip
+_deterministic = partial(
+    _make_loss_kit, actor_network=make_deterministic_actor, qvalue_network=make_action_value_network
+)
 
-    def make_kit_of_heads(
-        move: str,
-        nested: bool = False,
-        gain: float = 1.0,
-        context: Any = _apart,
-        **kit_options: Any,
-    ) -> Kit:
-        """Return a kit whose actor has two heads, for a continuous and a discrete action."""
-        actor = partial(_make_scaled_two_headed_actor, move, nested, gain)
-        return make_kit(
-            actor, input_=partial(_make_steps_of_new_actor, actor), context=context, **kit_options
-        )
 
-    def make_kit_with_one_batch_dimension() -> Kit:
-        """Return a kit whose batches have a batch size without the dimension of time."""
-        wide = make_kit_of_heads("IndependentNormal")
-        return Kit(wide.arguments, lambda label: wide.inputs(label).auto_batch_size_(1), _apart)
+def _make_two_headed_kit(
+    move: str = "IndependentNormal", nested: bool = False, gain: float = 1.0, **options: Any
+) -> Kit:
+    """Return a kit whose actor has two heads, for a continuous and a discrete action."""
+    actor = partial(_make_scaled_two_headed_actor, move, nested, gain)
+    inputs = partial(_make_steps_of_new_actor, actor)
+    return _gaussian(**{"actor_network": actor, "input_": inputs, "context": _apart, **options})
 
-    kits = {
-        "tanh": make_kit(_make_gaussian_actor),
-        "normal": make_kit(partial(_make_gaussian_actor, "IndependentNormal")),
-        "endless": make_kit(_make_actor_of_infinite_entropy),
-        "bounds": make_kit(partial(_make_gaussian_actor, "TanhNormal", 8.0)),
-        "summed": make_kit(_make_gaussian_actor, context=_set_head_log_prob_sum),
-        "choices": make_kit(_make_one_hot_actor, "one_hot"),
-        "masked": make_kit(
-            lambda: make_choosing_actor(_find_distribution("MaskedCategorical"), masked=True),
-            "index",
-        ),
-        "sure": make_kit(make_deterministic_actor),
-        "dropout": make_kit(
-            _make_gaussian_actor, values=lambda: make_value_network(nn.Dropout(0.5))
-        ),
+
+def _list_on_policy_kits() -> dict[str, Kit]:
+    def make_masked_actor() -> Any:
+        return make_choosing_actor(_find_distribution("MaskedCategorical"), masked=True)
+
+    wide = _make_two_headed_kit()
+    return {
+        "tanh": _gaussian(),
+        "normal": _gaussian(actor_network=partial(_make_gaussian_actor, "IndependentNormal")),
+        "endless": _gaussian(actor_network=_make_actor_of_infinite_entropy),
+        "bounds": _gaussian(actor_network=partial(_make_gaussian_actor, "TanhNormal", 8.0)),
+        "summed": _gaussian(context=_set_head_log_prob_sum),
+        "choices": _gaussian("one_hot", actor_network=_make_one_hot_actor),
+        "masked": _gaussian("index", actor_network=make_masked_actor),
+        "sure": _gaussian(actor_network=make_deterministic_actor),
+        "dropout": _gaussian(critic_network=lambda: make_value_network(nn.Dropout(0.5))),
         "common": _make_loss_kit(make_shared=_make_networks_sharing_first_layer),
         "common apart": _make_loss_kit(
             make_shared=_make_networks_sharing_first_layer, separate_losses=True
         ),
         "one layer": _make_loss_kit(make_shared=_make_fully_shared_networks, separate_losses=True),
-        "modules": make_kit(_make_gaussian_actor, functional=False),
-        "modules unscored": make_kit(
-            _make_gaussian_actor, input_="time unscored", functional=False
+        "modules": _gaussian(functional=False),
+        "modules unscored": _gaussian(input_="time unscored", functional=False),
+        "normed": _gaussian(
+            input_="time unscored_counted", advantage_norm=partial(_norm, "RunningValueNorm")
         ),
-        "normed": make_kit(
-            _make_gaussian_actor,
-            input_="time unscored_counted",
-            advantage_norm=partial(_norm, "RunningValueNorm"),
+        "pair": _gaussian(input_="pair trifling_counted", normalize_advantage=True),
+        "renamed": _gaussian(
+            actor_network=_make_actor_of_renamed_action, input_=_make_steps_of_renamed_action
         ),
-        "pair": make_kit(
-            _make_gaussian_actor, input_="pair trifling_counted", normalize_advantage=True
-        ),
-        "renamed": make_kit(_make_actor_of_renamed_action, input_=_make_steps_of_renamed_action),
-        "hinted": make_kit(
-            lambda: _make_actor_of_layer(_make_loc_and_scale_layer(), "observation", "hint"),
-            values=lambda: make_critic(
+        "hinted": _gaussian(
+            actor_network=lambda: _make_actor_of_layer(
+                _make_loc_and_scale_layer(), "observation", "hint"
+            ),
+            critic_network=lambda: make_critic(
                 _HintedLayers(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"
             ),
         ),
-        "heads": make_kit_of_heads("IndependentNormal"),
-        "nested": make_kit_of_heads("IndependentNormal", True),
-        "sampled": make_kit_of_heads("TanhNormal", False, 6.0),
+        "heads": _make_two_headed_kit(),
+        "nested": _make_two_headed_kit(nested=True),
+        "sampled": _make_two_headed_kit("TanhNormal", gain=6.0),
         # of heads whose log-probabilities are summed a loss knows the first action alone
-        "heads summed": make_kit_of_heads(
-            "IndependentNormal", context=_set_head_log_prob_sum, keys={"action": ["move", "choice"]}
+        "heads summed": _make_two_headed_kit(
+            context=_set_head_log_prob_sum, keys={"action": ["move", "choice"]}
         ),
-        "heads together": make_kit_of_heads("IndependentNormal", keys={"sample_log_prob": "score"}),
-        "heads weighed": make_kit_of_heads(
-            "IndependentNormal", entropy_coeff={"move_entropy": 0.2, "choice_entropy": 0.5}
+        "heads together": _make_two_headed_kit(keys={"sample_log_prob": "score"}),
+        "heads weighed": _make_two_headed_kit(
+            entropy_coeff={"move_entropy": 0.2, "choice_entropy": 0.5}
         ),
-        "narrow": make_kit_with_one_batch_dimension(),
+        # batches have a batch size without the dimension of time
+        "narrow": Kit(wide.arguments, lambda label: wide.inputs(label).auto_batch_size_(1), _apart),
     }
-    return Subject(
-        f"torchrl.objectives:{name}",
-        kits,
-        _SCORED,
-        ("time", "time counted"),
-        options={**_ON_POLICY, **options},
-        together=(*_TOGETHER, *joint),
-        calls=CALLS,
-        prepare=_set_estimator_and_scale_weights,
-        skip=("actor", "critic"),
-        thorough=("modules",),
-    )
 
 
-def _make_off_policy_subject(
-    name: str, kits: dict[str, Kit], together: Any = (), brief: Any = _WEIGHTED, *,
-    calls: Any = CALLS, thorough: Any = (), **options: Any
-) -> Subject:  # fmt: skip
-    return Subject(
-        f"torchrl.objectives:{name}",
-        kits,
-        _PLAIN,
-        brief,
-        options={**_OFF_POLICY, **options},
-        together=together,
-        calls={**calls, **TARGETS},
-        prepare=_set_estimator_and_scale_weights,
-        thorough=thorough,
-    )
+def _list_off_policy_kits() -> dict[str, dict[str, Kit]]:
+    """Return loss -> label -> kit."""
 
+    def make_dropout_critic() -> Any:
+        return make_action_value_network(nn.Dropout(0.5))
 
-def _make_two_critics() -> Any:
-    return [make_action_value_network(), make_action_value_network()]
-
-
-def list_subjects() -> dict[str, list[Subject]]:
-    """Return the losses by name."""
-
-    def make_stochastic_kit(
-        actor: Any = _make_gaussian_actor, values: Any = make_action_value_network, **options: Any
-    ) -> Kit:
-        return _make_loss_kit(
-            actor_network=actor, qvalue_network=values, action_spec=bounds, **options
-        )
-
-    def make_deterministic_kit(values: Any = make_action_value_network, **options: Any) -> Kit:
-        return _make_loss_kit(
-            actor_network=make_deterministic_actor, qvalue_network=values, **options
-        )
-
-    sac = {
-        "tanh": make_stochastic_kit(),
-        "first": make_stochastic_kit(value_network=make_value_network),
-        "bounds": make_stochastic_kit(partial(_make_gaussian_actor, "TanhNormal", 8.0)),
-        "critics": make_stochastic_kit(values=_make_two_critics),
-        "dropout": make_stochastic_kit(values=lambda: make_action_value_network(nn.Dropout(0.5))),
-        "renamed": make_stochastic_kit(_make_actor_of_renamed_action,
-        partial(_make_critic_of_action_key, "move"), input_=_make_steps_of_renamed_action),
-        "without ends": make_stochastic_kit(
-            values=partial(_make_critic_of_action_key, "action"), input_="thin",
-            skip_done_states=True,
-        ),
-        "apart": _make_loss_kit(make_shared=_make_fully_shared_critics,
-        actor_network=_make_gaussian_actor, action_spec=bounds),
-        "heads": _make_loss_kit(
-            context=_apart,
-            actor_network=partial(_make_scaled_two_headed_actor, "IndependentNormal", False),
-            qvalue_network=make_action_value_network, target_entropy=-1.0,
-        ),
-    }  # fmt: skip
-    choice = _make_one_hot_actor
-    indexed = partial(make_choosing_actor, torch.distributions.Categorical)
+    def make_two_critics() -> Any:
+        return [make_action_value_network(), make_action_value_network()]
 
     def make_nearly_greedy_actor() -> Any:
-        actor = choice()
+        actor = _make_one_hot_actor()
         for parameter in actor.parameters():
             parameter.data.mul_(200.0)
         return actor
 
-    def make_discrete_kit(actor: Callable[[], Any], actions: str, space: str) -> Kit:
-        return _make_loss_kit(
-            actions, actor_network=actor, qvalue_network=make_discrete_action_value_network,
-            num_actions=CHOICES,
-            action_space=space,
-        )  # fmt: skip
-
-    tensors = torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])
-    td3 = {
-        "bounds": make_deterministic_kit(bounds=(-1.0, 1.0)),
-        "critics": make_deterministic_kit(_make_two_critics, bounds=(-1.0, 1.0)),
-        "tensors": make_deterministic_kit(bounds=tensors),
-        "turned": make_deterministic_kit(bounds=(0.6, -0.4)),
-        "none": make_deterministic_kit(),
-        **{f"spec{n}": make_deterministic_kit(action_spec=make) for n, make in enumerate(_SPECS)},
-    }  # fmt: skip
-    ddpg = {
-        "": _make_loss_kit(
-            actor_network=make_deterministic_actor, value_network=make_action_value_network
-        ),
-        "dropout": _make_loss_kit(
-            actor_network=make_deterministic_actor,
-            value_network=lambda: make_action_value_network(nn.Dropout(0.5)),
-        ),
-    }
-
-    def make_q_value_kit(actions: str, space: str, *layers: Any, **options: Any) -> Kit:
+    def make_q_value_kit(actions: str, space: str, *layers: Any) -> Kit:
         return _make_loss_kit(
             actions,
             value_network=lambda: make_q_value_actor(*(layer() for layer in layers),
@@ -885,24 +768,84 @@ def list_subjects() -> dict[str, list[Subject]]:
     def make_choice_spec() -> Any:
         return find_in_library("torchrl.data", "Categorical", "DiscreteTensorSpec")(CHOICES)
 
-    dqn = {
-        "one_hot": make_q_value_kit("one_hot", "one_hot"),
-        "index": make_q_value_kit("index", "categorical"),
-        "column": make_q_value_kit("column", "categorical"),
-        "dropout": make_q_value_kit("one_hot", "one_hot", partial(nn.Dropout, 0.5)),
-        "spec": _make_loss_kit(
-            "index", value_network=lambda: make_q_value_actor(action_space="categorical"),
-            action_space=make_choice_spec,
-        ),
-    }  # fmt: skip
+    discrete = partial(
+        _make_loss_kit, actor_network=_make_one_hot_actor,
+        qvalue_network=make_discrete_action_value_network, num_actions=CHOICES,
+        action_space="one_hot",
+    )  # fmt: skip
+    value = partial(
+        _make_loss_kit, actor_network=make_deterministic_actor,
+        value_network=make_action_value_network,
+    )  # fmt: skip
     distributional = {
-        space or kind: _make_loss_kit(acts, value_network=partial(_make_distributional_actor, kind),
-        gamma=0.9)
-        for space, kind, acts in (
-            ("", "one_hot", "one_hot"), ("", "categorical", "index"),
+        label: _make_loss_kit(
+            actions, value_network=partial(_make_distributional_actor, space), gamma=0.9
+        )
+        for label, space, actions in (
+            ("one_hot", "one_hot", "one_hot"), ("categorical", "categorical", "index"),
             ("column", "categorical", "column"),
         )
     }  # fmt: skip
+    tensors = torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])
+    return {
+        "SACLoss": {
+            "tanh": _soft(),
+            "first": _soft(value_network=make_value_network),
+            "bounds": _soft(actor_network=partial(_make_gaussian_actor, "TanhNormal", 8.0)),
+            "critics": _soft(qvalue_network=make_two_critics),
+            "dropout": _soft(qvalue_network=make_dropout_critic),
+            "renamed": _soft(
+                actor_network=_make_actor_of_renamed_action,
+                qvalue_network=partial(_make_critic_of_action_key, "move"),
+                input_=_make_steps_of_renamed_action,
+            ),
+            "without ends": _soft(
+                qvalue_network=partial(_make_critic_of_action_key, "action"), input_="thin",
+                skip_done_states=True,
+            ),
+            "apart": _make_loss_kit(
+                make_shared=_make_fully_shared_critics, actor_network=_make_gaussian_actor,
+                action_spec=bounds,
+            ),
+            "heads": _make_loss_kit(
+                context=_apart,
+                actor_network=partial(_make_scaled_two_headed_actor, "IndependentNormal", False),
+                qvalue_network=make_action_value_network, target_entropy=-1.0,
+            ),
+        },
+        "DiscreteSACLoss": {
+            "one_hot": discrete("one_hot"),
+            "index": discrete(
+                "index", action_space="categorical",
+                actor_network=partial(make_choosing_actor, torch.distributions.Categorical),
+            ),
+            "sure": discrete("one_hot", actor_network=make_nearly_greedy_actor),
+        },
+        "TD3Loss": {
+            "bounds": _deterministic(bounds=(-1.0, 1.0)),
+            "critics": _deterministic(qvalue_network=make_two_critics, bounds=(-1.0, 1.0)),
+            "tensors": _deterministic(bounds=tensors),
+            "turned": _deterministic(bounds=(0.6, -0.4)),
+            "none": _deterministic(),
+            **{f"spec{n}": _deterministic(action_spec=make) for n, make in enumerate(_SPECS)},
+        },
+        "DDPGLoss": {"": value(), "dropout": value(value_network=make_dropout_critic)},
+        "DQNLoss": {
+            "one_hot": make_q_value_kit("one_hot", "one_hot"),
+            "index": make_q_value_kit("index", "categorical"),
+            "column": make_q_value_kit("column", "categorical"),
+            "dropout": make_q_value_kit("one_hot", "one_hot", partial(nn.Dropout, 0.5)),
+            "spec": _make_loss_kit(
+                "index", value_network=partial(make_q_value_actor, action_space="categorical"),
+                action_space=make_choice_spec,
+            ),
+        },
+        "DistributionalDQNLoss": distributional,
+    }  # fmt: skip
+
+
+def list_subjects() -> dict[str, list[Subject]]:
+    """Return the losses by name."""
     ppo = (
         {"clip_epsilon": (0.1, 0.3)}, {"clip_epsilon": 0.05, "clip_value": True},
         {"clip_epsilon": torch.tensor(0.3)}, {"clip_epsilon": (1.0, 1.5)},
@@ -912,33 +855,47 @@ def list_subjects() -> dict[str, list[Subject]]:
         {"dtarg": 1e4, "decrement": 0.3, "beta": 0.7},
         {"dtarg": 1.0, "samples_mc_kl": 4}, {"increment": 1.0, "decrement": 1.0},
     )  # fmt: skip
-    loss_subjects = [
-        _make_on_policy_subject("PPOLoss"),
-        _make_on_policy_subject("ClipPPOLoss", ppo),
-        _make_on_policy_subject("KLPENPPOLoss", penalty, dtarg=[0.5, 2.0, 5.0]),
-        _make_on_policy_subject("A2CLoss"),
-        _make_on_policy_subject("ReinforceLoss"),
-        _make_off_policy_subject("SACLoss", sac, _NONE, thorough=("heads",), action_spec=_SPECS),
-        _make_off_policy_subject(
-            "DiscreteSACLoss",
-            {
-                "one_hot": make_discrete_kit(choice, "one_hot", "one_hot"),
-                "index": make_discrete_kit(indexed, "index", "categorical"),
-                "sure": make_discrete_kit(make_nearly_greedy_actor, "one_hot", "one_hot"),
-            },
-            _NONE,
-        ),
-        _make_off_policy_subject(
-            "TD3Loss", td3, calls={**CALLS, "below": _read_limits_of_nested_actions}
-        ),
-        _make_off_policy_subject("DDPGLoss", ddpg),
-        _make_off_policy_subject("DQNLoss", dqn, [{"double_dqn": True, "delay_value": False}]),
-        _make_off_policy_subject(
-            "DistributionalDQNLoss", distributional, brief=("rows weighted", "rows counted")
-        ),
+    #: what a loss has beside the fields of all that learn on policy, or off policy.
+    further: dict[str, dict[str, Any]] = {
+        "PPOLoss": {},
+        "ClipPPOLoss": {"together": (*_TOGETHER, *ppo)},
+        "KLPENPPOLoss": {
+            "together": (*_TOGETHER, *penalty),
+            "options": {**_ON_POLICY, "dtarg": [0.5, 2.0, 5.0]},
+        },
+        "A2CLoss": {},
+        "ReinforceLoss": {},
+        "SACLoss": {
+            "together": _NONE, "thorough": ("heads",),
+            "options": {**_OFF_POLICY, "action_spec": _SPECS},
+        },
+        "DiscreteSACLoss": {"together": _NONE},
+        "TD3Loss": {"calls": {**CALLS, "below": _read_limits_of_nested_actions, **TARGETS}},
+        "DDPGLoss": {},
+        "DQNLoss": {"together": [{"double_dqn": True, "delay_value": False}]},
+        "DistributionalDQNLoss": {"brief": ("rows weighted", "rows counted")},
+    }  # fmt: skip
+    off_policy_kits = _list_off_policy_kits()
+    on_policy: dict[str, Any] = {
+        "inputs": _SCORED, "brief": ("time", "time counted"), "options": _ON_POLICY,
+        "together": _TOGETHER, "calls": CALLS, "skip": ("actor", "critic"),
+        "thorough": ("modules",),
+    }  # fmt: skip
+    off_policy: dict[str, Any] = {
+        "inputs": _PLAIN, "brief": _WEIGHTED, "options": _OFF_POLICY,
+        "calls": {**CALLS, **TARGETS},
+    }  # fmt: skip
+    losses = [
+        Subject(
+            f"torchrl.objectives:{name}",
+            off_policy_kits.get(name) or _list_on_policy_kits(),
+            prepare=_set_estimator_and_scale_weights,
+            **{**(off_policy if name in off_policy_kits else on_policy), **fields},
+        )
+        for name, fields in further.items()
     ]
-    own = Subject(
-        "torchrl.objectives:LossModule", {"": Kit(dict, partial(make_batch, "continuous"))},
-        ("time", "rows"), calls={"": _call_user_defined_loss},
+    own = make_function_subject(
+        "torchrl.objectives:LossModule", partial(make_batch, "continuous"), ("time", "rows"),
+        _call_user_defined_loss,
     )  # fmt: skip
-    return {subject.name.rpartition(":")[2]: [subject] for subject in (*loss_subjects, own)}
+    return {subject.name.rpartition(":")[2]: [subject] for subject in (*losses, own)}

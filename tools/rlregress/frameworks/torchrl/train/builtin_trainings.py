@@ -155,7 +155,7 @@ _ENDS = ("deterministic", "stochastic")
 TRAININGS: Mapping[str, TraceTraining] = {
     **{algorithm: _make_training_of_algorithm(algorithm) for algorithm in SETTINGS},
     **make_trainings("sac td3 ddpg", "vectorised-noise", Environments(3),
-    exploration=make_correlated_exploration(0.4),
+    exploration=make_correlated_exploration(),
               learning_starts=12),
     **make_trainings("sac", "temperature", arguments={"num_qvalue_nets": 1, "alpha_init": 0.1,
               "target_entropy": -1.0}, interval=3),

@@ -12,6 +12,7 @@ import io
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -34,8 +35,8 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import find_in_library
+from rlregress.frameworks.torchrl.train.networks import TracedNetworks
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_lazy_transform
-from rlregress.frameworks.torchrl.train.trace_networks import Networks
 from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import TraceTraining, Unsupported
 
@@ -81,43 +82,46 @@ def sum_losses(losses: Any) -> Any:
     return sum(value.sum() if value.ndim else value for value in values)
 
 
+@dataclass(eq=False)
 class _Loop:
     """A loop with a collector, a loss, optimisers, and evaluations at the end.
 
-    Args:
+    Attributes:
+        environment: one, or several side by side.
+        loss: name of its class; then the loss itself.
+        arguments: of the loss, in the names of the newest version.
+        distribution: of the actions; empty: of an actor without chance, a layer squashes them.
         steps: of environments, over all copies.
         estimator: name of the value estimator; empty: that of the loss stays.
         estimator_options: arguments of it beside the discount.
         evaluations: "callback" for a rollout in between, "deterministic" and "stochastic" for one
             at the end.
         falling: the learning rate falls to zero in a straight line.
-        **networks: arguments of ``Networks``.
+        atoms, dueling: of its networks, as ``TracedNetworks`` takes them.
     """
 
+    environment: Any
+    _: KW_ONLY
     loss: Any
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    distribution: str = ""
+    steps: int = 96
+    learning_rate: float = 3e-3
+    batch_size: int = 48
+    max_norm: float | None = None
+    gamma: float = 0.99
+    estimator: str = ""
+    estimator_options: Mapping[str, Any] = field(default_factory=dict)
+    evaluations: Sequence[str] = ()
+    falling: bool = False
+    save_load: bool = False
+    atoms: int = 1
+    dueling: bool = False
 
-    def __init__(
-        self,
-        environment: Any,
-        steps: int = 96,
-        learning_rate: float = 3e-3,
-        batch_size: int = 48,
-        max_norm: float | None = None,
-        gamma: float = 0.99,
-        estimator: str = "",
-        estimator_options: Mapping[str, Any] = {},
-        evaluations: Sequence[str] = (),
-        falling: bool = False,
-        save_load: bool = False,
-        **networks: Any,
-    ) -> None:
-        self.environment, self.steps = environment, steps
-        self.rate, self.batch, self.max_norm = learning_rate, batch_size, max_norm
-        self.gamma, self.estimator, self.estimator_options = gamma, estimator, estimator_options
-        self.evaluations, self.falling, self.save_load = evaluations, falling, save_load
-        self.networks = Networks(environment, **networks)
+    def __post_init__(self) -> None:
+        self.networks = TracedNetworks(self.environment, self.atoms, self.dueling)
         #: environments side by side.
-        self.copies = math.prod(environment.batch_size)
+        self.copies = math.prod(self.environment.batch_size)
         self.schedules: list[Any] = []
 
     def run_training(self) -> Any:
@@ -157,7 +161,7 @@ class _Loop:
 
     def make_optimizer(self, parameters: Any) -> Any:
         """Return Adam; if the rate is to fall, note its schedule, too."""
-        adam = torch.optim.Adam(list(parameters), lr=self.rate)
+        adam = torch.optim.Adam(list(parameters), lr=self.learning_rate)
         if self.falling:
             expected = 30
             self.schedules.append(
@@ -196,32 +200,26 @@ class _Loop:
             self.environment.rollout(12, policy, break_when_any_done=False)
 
 
+@dataclass(eq=False, kw_only=True)
 class OnPolicyLoop(_Loop):
     """A loop that collects, estimates advantages, and updates on minibatches for some epochs.
 
-    Args:
-        loss: name of its class.
-        arguments: of the loss, in the names of the newest version.
-        distribution: of the actions.
+    Attributes:
         masked: padded trajectories, with masks.
     """
 
-    def __init__(
-        self,
-        environment: Any,
-        loss: str,
-        arguments: Mapping[str, Any] = {},
-        distribution: str = "TanhNormal",
-        masked: bool = False,
-        epochs: int = 2,
-        **shared: Any,
-    ) -> None:
-        super().__init__(environment, **{"estimator": "GAE", **shared})
-        self.actor = self.networks.make_stochastic_actor(distribution)
-        self.masked, self.epochs = masked, epochs
+    distribution: str = "TanhNormal"
+    estimator: str = "GAE"
+    masked: bool = False
+    epochs: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.actor = self.networks.make_stochastic_actor(self.distribution)
         value = self.networks.make_value_network()
-        kind = find_in_library("torchrl.objectives", loss)
-        self.loss = kind(self.actor, value, **compat.rename_options_for_version(kind, **arguments))
+        kind = find_in_library("torchrl.objectives", self.loss)
+        options = compat.rename_options_for_version(kind, **self.arguments)
+        self.loss = kind(self.actor, value, **options)
         self.set_value_estimator()
         self.adam = self.make_optimizer(self.loss.parameters())
 
@@ -249,10 +247,10 @@ class OnPolicyLoop(_Loop):
         buffer = TensorDictReplayBuffer(
             storage=LazyTensorStorage(len(rows)),
             sampler=SamplerWithoutReplacement(),
-            batch_size=self.batch,
+            batch_size=self.batch_size,
         )
         buffer.extend(rows)
-        for _ in range(math.ceil(len(rows) / self.batch)):
+        for _ in range(math.ceil(len(rows) / self.batch_size)):
             self._descend_losses(self.loss(buffer.sample()))
 
     def _descend_losses(self, losses: Any) -> None:
@@ -285,14 +283,14 @@ def make_gaussian_exploration(deviation: float = 0.3) -> Exploration:
     )
 
 
-def make_correlated_exploration(deviation: float) -> Exploration:
+def make_correlated_exploration() -> Exploration:
     """Return an exploration by Ornstein-Uhlenbeck noise that restarts with each episode."""
 
     def make_noise_module(loop: _Loop) -> Any:
         process = find_in_library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
         noise = process(
             spec=loop.networks.spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80,
-            sigma=deviation,
+            sigma=0.4,
         )  # fmt: skip
         tracked = loop.environment.append_transform(make_lazy_transform("InitTracker")())
         loop.environment = tracked or loop.environment
@@ -301,22 +299,20 @@ def make_correlated_exploration(deviation: float) -> Exploration:
     return make_noise_module
 
 
-def make_greedy_exploration(first: float = 0.9, last: float = 0.1) -> Exploration:
+def make_greedy_exploration(first: float = 0.9) -> Exploration:
     """Return an epsilon-greedy exploration."""
     return lambda loop: EGreedyModule(
-        spec=loop.networks.spec, eps_init=first, eps_end=last, annealing_num_steps=80
+        spec=loop.networks.spec, eps_init=first, eps_end=0.1, annealing_num_steps=80
     )
 
 
+@dataclass(eq=False, kw_only=True)
 class OffPolicyLoop(_Loop):
     """A loop that collects into a replay buffer, samples, and has one optimiser for each loss.
 
-    Args:
-        loss: name of its class.
-        arguments: of the loss, in the names of the newest version.
-        distribution: of the actions; empty: of an actor without chance, a layer squashes them.
+    Attributes:
         state_value: a network of state values stands beside those of action values.
-        exploration: makes what explores.
+        exploration: makes what explores; then the module that explores.
         per_collection: steps of a collection, over all copies.
         updates: after each of them.
         learning_starts: steps before the first update.
@@ -328,50 +324,45 @@ class OffPolicyLoop(_Loop):
         n_steps: steps of a return.
     """
 
-    def __init__(
-        self,
-        environment: Any,
-        loss: str,
-        arguments: Mapping[str, Any] = {},
-        distribution: str = "",
-        state_value: bool = False,
-        exploration: Exploration | None = None,
-        per_collection: int = 12,
-        updates: int = 2,
-        learning_starts: int = 24,
-        policy_delay: int = 1,
-        tau: float = 0.05,
-        interval: int = 0,
-        without_replacement: bool = False,
-        slice_length: int = 0,
-        prioritised: bool = False,
-        n_steps: int = 0,
-        **shared: Any,
-    ) -> None:
-        super().__init__(environment, **{"batch_size": 16, "estimator": "TD0", **shared})
-        self.frames = -(-per_collection // self.copies) * self.copies
-        self.repeats, self.random, self.delay = updates, learning_starts, policy_delay
-        self.slices, self.prioritised, self.updates = slice_length, prioritised, 0
-        self._make_loss_by_name(loss, arguments, distribution, state_value)
+    batch_size: int = 16
+    estimator: str = "TD0"
+    state_value: bool = False
+    exploration: Any = None
+    per_collection: int = 12
+    updates: int = 2
+    learning_starts: int = 24
+    policy_delay: int = 1
+    tau: float = 0.05
+    interval: int = 0
+    without_replacement: bool = False
+    slice_length: int = 0
+    prioritised: bool = False
+    n_steps: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.frames = -(-self.per_collection // self.copies) * self.copies
+        self.updates_done = 0
+        self._make_loss_by_name(self.loss, self.distribution)
         self.set_value_estimator()
-        self._make_buffer(without_replacement)
-        multi_step = find_in_library("torchrl.data", "MultiStep") if n_steps else None
-        self.several = multi_step(gamma=0.9, n_steps=n_steps) if multi_step else None
-        self.exploration = exploration(self) if exploration is not None else None
+        self._make_buffer()
+        self.several: Any = None
+        if self.n_steps:
+            multi_step = find_in_library("torchrl.data", "MultiStep")
+            self.several = multi_step(gamma=0.9, n_steps=self.n_steps)
         self.acting = self.actor
         if self.exploration is not None:
+            self.exploration = self.exploration(self)
             self.acting = TensorDictSequential(self.actor, self.exploration)
-        if interval:
-            self.updater: Any = HardUpdate(self.loss, value_network_update_interval=interval)
+        if self.interval:
+            self.updater: Any = HardUpdate(self.loss, value_network_update_interval=self.interval)
         elif "tau" in inspect.signature(SoftUpdate.__init__).parameters:
-            self.updater = SoftUpdate(self.loss, tau=tau)
+            self.updater = SoftUpdate(self.loss, tau=self.tau)
         else:
-            self.updater = SoftUpdate(self.loss, eps=1.0 - tau)
+            self.updater = SoftUpdate(self.loss, eps=1.0 - self.tau)
         self._make_optimizers()
 
-    def _make_loss_by_name(
-        self, name: str, arguments: Mapping[str, Any], distribution: str, state_value: bool
-    ) -> None:
+    def _make_loss_by_name(self, name: str, distribution: str) -> None:
         networks, kind = self.networks, find_in_library("torchrl.objectives", name)
         critics: list[Any] = []
         parts: dict[str, Any]
@@ -385,7 +376,7 @@ class OffPolicyLoop(_Loop):
             raise_if_argument_unknown(kind, parts)
         elif name == "SACLoss":
             self.actor = networks.make_stochastic_actor(distribution)
-            parts = {"value_network": networks.make_value_network()} if state_value else {}
+            parts = {"value_network": networks.make_value_network()} if self.state_value else {}
             if "action_spec" in inspect.signature(kind.__init__).parameters:
                 parts["action_spec"] = networks.spec
             critics = [networks.make_action_value_network()]
@@ -393,18 +384,17 @@ class OffPolicyLoop(_Loop):
             self.actor = networks.make_deterministic_actor(distribution)
             parts = {"delay_value": True} if name == "DDPGLoss" else {"action_spec": networks.spec}
             critics = [networks.make_action_value_network()]
-        self.loss = kind(
-            self.actor, *critics, **parts, **compat.rename_options_for_version(kind, **arguments)
-        )
+        options = compat.rename_options_for_version(kind, **self.arguments)
+        self.loss = kind(self.actor, *critics, **parts, **options)
 
-    def _make_buffer(self, without_replacement: bool) -> None:
+    def _make_buffer(self) -> None:
         # 50 rows: the buffer is full after half of the training
         size, options = 50, dict[str, Any]()
-        if self.slices:
+        if self.slice_length:
             options["sampler"] = find_in_library(_SAMPLERS, "SliceSampler")(
-                slice_len=self.slices, traj_key=("collector", "traj_ids"), strict_length=True
+                slice_len=self.slice_length, traj_key=("collector", "traj_ids"), strict_length=True
             )
-        elif without_replacement:
+        elif self.without_replacement:
             options["sampler"] = SamplerWithoutReplacement()
         if self.prioritised:
             try:
@@ -416,7 +406,7 @@ class OffPolicyLoop(_Loop):
                 raise Unsupported(f"its prioritised sampler cannot be made here: {error}") from None
             options["priority_key"] = "td_error"
         self.buffer = TensorDictReplayBuffer(
-            storage=LazyTensorStorage(size), batch_size=self.batch, **options
+            storage=LazyTensorStorage(size), batch_size=self.batch_size, **options
         )
 
     def _make_optimizers(self) -> None:
@@ -434,7 +424,8 @@ class OffPolicyLoop(_Loop):
 
     def run_training(self) -> None:
         frames = 0
-        for number, batch in enumerate(self.make_collector(self.acting, self.frames, self.random)):
+        collector = self.make_collector(self.acting, self.frames, self.learning_starts)
+        for number, batch in enumerate(collector):
             frames += self.frames
             self.evaluate_between_batches(self.actor, number)
             if self.several is not None:
@@ -442,8 +433,8 @@ class OffPolicyLoop(_Loop):
             self.buffer.extend(batch.reshape(-1))
             if self.exploration is not None and hasattr(self.exploration, "step"):
                 self.exploration.step(self.frames)
-            if frames >= self.random:
-                for _ in range(self.repeats):
+            if frames >= self.learning_starts:
+                for _ in range(self.updates):
                     self._update_on_sample()
             # rows that nothing was written to hold whatever was in memory
             if self.save_load and frames == self.frames * _FULL:
@@ -452,15 +443,15 @@ class OffPolicyLoop(_Loop):
 
     def _update_on_sample(self) -> None:
         sample = self.buffer.sample()
-        if self.slices:
-            sample = sample.reshape(-1, self.slices)
-        self.updates += 1
+        if self.slice_length:
+            sample = sample.reshape(-1, self.slice_length)
+        self.updates_done += 1
         total = sum_losses(self.loss(sample))
         for optimizer, _ in self.groups.values():
             optimizer.zero_grad()
         total.backward()
         for group, (optimizer, parameters) in self.groups.items():
-            if not group.startswith("actor") or self.updates % self.delay == 0:
+            if not group.startswith("actor") or self.updates_done % self.policy_delay == 0:
                 self.step_optimizer(optimizer, parameters)
         self.updater.step()
         if self.prioritised:

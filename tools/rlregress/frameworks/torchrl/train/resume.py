@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from rlregress.frameworks.torchrl.train.training import make_trained_agent, make_trainer_with_hook
+from rlregress.frameworks.torchrl.train.training import make_trainer_with_hook
 from rlregress.probing.interface import Trained, TrainingRequest, Unsupported
 from rlregress.probing.isolation import isolate_random_generators
 
@@ -32,5 +32,4 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
         second = make_trainer_with_hook(request)
         second.trainer.load_state_dict(state)
     second.set_checkpoint_request(request)
-    second.trainer.train()
-    return make_trained_agent(second)
+    return second.train()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from rlregress.frameworks.torchrl.api import GymWrapper, TensorDictReplayBuffer
 from rlregress.frameworks.torchrl.train.trainers import (
@@ -11,25 +10,11 @@ from rlregress.frameworks.torchrl.train.trainers import (
     make_trainer_of_parts,
     use_single_precision,
 )
-from rlregress.frameworks.torchrl.train.training import make_policy_function, make_value_function
+from rlregress.frameworks.torchrl.train.training import make_trained_agent
 from rlregress.probing.interface import Trained
 from rlregress.probing.isolation import isolate_random_generators
 from rlregress.probing.random_generators import seed_generators
-from rlregress.probing.seeded_training import (
-    SeededTraining,
-    Stream,
-    copy_tensors_to_arrays,
-    make_buffer_drawing_from,
-)
-
-
-def _make_trained_agent(loss: Any, steps: int) -> Trained:
-    return Trained(
-        make_policy_function(loss),
-        make_value_function(loss),
-        copy_tensors_to_arrays(loss.state_dict()),
-        steps,
-    )
+from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffer_drawing_from
 
 
 def train_seeded(request: SeededTraining) -> Trained:
@@ -52,11 +37,11 @@ def train_seeded(request: SeededTraining) -> Trained:
 
         def call_after_batch() -> None:
             done = trainer.collected_frames
-            call_at_checkpoint(done, lambda: _make_trained_agent(parts.loss, done))
+            call_at_checkpoint(done, lambda: make_trained_agent(parts.loss, done))
 
         trainer.register_op("post_steps", call_after_batch)
         trainer.train()
-    return _make_trained_agent(parts.loss, trainer.collected_frames)
+    return make_trained_agent(parts.loss, trainer.collected_frames)
 
 
 def describe_sources_of_chance() -> dict[str, str]:

@@ -8,7 +8,7 @@ DDPG are trained by no cell.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,6 @@ from rlregress.frameworks.torchrl.api import (
     SACTrainer,
     SamplerWithoutReplacement,
     SoftUpdate,
-    TanhModule,
     TanhNormal,
     TD3OptimizationStepper,
     TD3Trainer,
@@ -45,18 +44,17 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
     TensorDictSequential,
     TransformedEnv,
-    ValueOperator,
 )
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
     call_with_newest_keywords,
-    find_action_spec,
     make_ppo_loss,
     make_sac_loss,
     make_silent_trainer,
     make_td3_loss,
     rename_options_for_version,
 )
+from rlregress.frameworks.torchrl.train.networks import Networks
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
@@ -79,6 +77,10 @@ _FIXED = {
     ("sac", "target_update_interval"): 1,
     ("sac", "tune_temperature"): True,
 }
+_OFF_POLICY = {
+    "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
+    "steps_per_collection", "updates_per_collection", "hidden_sizes",
+}  # fmt: skip
 _KEYS = {
     "ppo": {
         "learning_rate", "adam_epsilon", "rollout_steps", "minibatch_size", "epochs", "discount",
@@ -87,26 +89,17 @@ _KEYS = {
         "policy_gain", "value_gain", "hidden_sizes",
     },
     "sac": {
-        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
-        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
-        "initial_temperature", "target_entropy", "critic_loss", "hidden_sizes",
+        *_OFF_POLICY, "adam_epsilon", "polyak_coefficient", "initial_temperature",
+        "target_entropy", "critic_loss",
     },
     "td3": {
-        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
-        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
-        "exploration_noise", "policy_delay", "target_noise", "target_noise_clip", "critic_loss",
-        "hidden_sizes",
+        *_OFF_POLICY, "adam_epsilon", "polyak_coefficient", "exploration_noise", "policy_delay",
+        "target_noise", "target_noise_clip", "critic_loss",
     },
     "dqn": {
-        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
-        "target_update_interval", "steps_per_collection", "updates_per_collection",
-        "exploration_final", "exploration_steps", "hidden_sizes",
+        *_OFF_POLICY, "target_update_interval", "exploration_final", "exploration_steps",
     },
-    "ddpg": {
-        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
-        "polyak_coefficient", "steps_per_collection", "updates_per_collection",
-        "exploration_noise", "hidden_sizes",
-    },
+    "ddpg": {*_OFF_POLICY, "polyak_coefficient", "exploration_noise"},
 }  # fmt: skip
 
 
@@ -147,21 +140,6 @@ def use_single_precision(environment: Any) -> Any:
     return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))
 
 
-class Space:
-    """The shapes and bounds that the networks need."""
-
-    def __init__(self, environment) -> None:
-        self.shape = tuple(environment.observation_spec["observation"].shape)
-        self.observations = self.shape[-1]
-        self.spec = find_action_spec(environment)
-        self.actions = self.spec.shape[-1]
-
-    @property
-    def bounds(self) -> dict[str, Any]:
-        """The bounds of actions that are numbers, not choices."""
-        return {"low": self.spec.space.low, "high": self.spec.space.high}
-
-
 class _PixelScaling(nn.Module):
     """A layer that scales pictures of bytes to numbers from 0 to 1."""
 
@@ -169,43 +147,30 @@ class _PixelScaling(nn.Module):
         return pictures.float() / 255.0
 
 
-def _make_network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: int) -> nn.Module:
-    if len(shape) == 3:
-        # Mnih et al. 2015, as the other frameworks have it
-        features = ConvNet(
-            num_cells=[32, 64, 64],
-            kernel_sizes=[8, 4, 3],
-            strides=[4, 2, 1],
-            activation_class=nn.ReLU,
-        )
-        flat = features(torch.zeros(shape)).shape[-1]
-        return nn.Sequential(
-            _PixelScaling(),
-            features,
-            MLP(in_features=flat, out_features=outputs, num_cells=[512], activation_class=nn.ReLU),
-        )
-    return _make_multilayer_perceptron(settings, shape[-1], outputs)
-
-
-def _make_multilayer_perceptron(
-    settings: Mapping[str, Any], inputs: int, outputs: int, activation: Any = nn.ReLU
-) -> Any:
-    """Return a multilayer perceptron of the hidden sizes that are given."""
-    return MLP(
-        in_features=inputs,
-        out_features=outputs,
-        num_cells=list(settings["hidden_sizes"]),
-        activation_class=activation,
+def _make_convolutions(shape: Sequence[int], outputs: int) -> nn.Module:
+    """Return the network of Mnih et al. 2015, as the other frameworks have it."""
+    features = ConvNet(
+        num_cells=[32, 64, 64],
+        kernel_sizes=[8, 4, 3],
+        strides=[4, 2, 1],
+        activation_class=nn.ReLU,
+    )
+    flat = features(torch.zeros(*shape)).shape[-1]
+    return nn.Sequential(
+        _PixelScaling(),
+        features,
+        MLP(in_features=flat, out_features=outputs, num_cells=[512], activation_class=nn.ReLU),
     )
 
 
-def _make_tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
+def _make_tanh_normal_actor(network: nn.Module, networks: Networks, return_log_prob: bool):
+    bounds = rename_options_for_version(TanhNormal, **networks.bounds, tanh_loc=False)
     return ProbabilisticActor(
         TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
         in_keys=["loc", "scale"],
-        spec=space.spec,
+        spec=networks.spec,
         distribution_class=TanhNormal,
-        distribution_kwargs=rename_options_for_version(TanhNormal, **space.bounds, tanh_loc=False),
+        distribution_kwargs=bounds,
         default_interaction_type=ExplorationType.RANDOM,
         return_log_prob=return_log_prob,
     )
@@ -219,17 +184,12 @@ def _initialise_orthogonally(network: nn.Module, gain: float) -> nn.Module:
     return network
 
 
-def _make_q_networks(space: Space, settings: Mapping[str, Any]) -> Any:
+def _make_q_networks(networks: Networks, settings: Mapping[str, Any]) -> Any:
     # a list keeps the initial weights; one module is duplicated with resampled weights, which
     # versions before 0.14.0 know alone where targets are delayed
-    networks = [
-        ValueOperator(
-            _make_multilayer_perceptron(settings, space.observations + space.actions, 1),
-            in_keys=["observation", "action"],
-        )
-        for _ in range(1 if settings.get("duplicate_critic") else 2)
-    ]
-    return networks[0] if settings.get("duplicate_critic") else networks
+    if settings.get("duplicate_critic"):
+        return networks.make_action_value_network()
+    return [networks.make_action_value_network() for _ in range(2)]
 
 
 def _list_critic_output_layers(critics) -> list[Any]:
@@ -245,32 +205,24 @@ def _make_adam(loss: Any, settings: Mapping[str, Any], prefix: str = "") -> torc
     return torch.optim.Adam(parameters, lr=settings["learning_rate"], eps=epsilon)
 
 
-def _make_ppo_trainer_and_loss(
-    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
-):
+def _make_ppo_trainer_and_loss(request: TrainingRequest, environment, settings: Mapping[str, Any]):
+    networks = Networks(environment, settings["hidden_sizes"], nn.Tanh)
     policy_network = _initialise_orthogonally(
-        _make_multilayer_perceptron(settings, space.observations, space.actions, nn.Tanh),
-        settings["policy_gain"],
+        networks.make_network(networks.actions), settings["policy_gain"]
     )
-    deviation = AddStateIndependentNormalScale(space.actions)
-    actor = _make_tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
-    value_network = _initialise_orthogonally(
-        _make_multilayer_perceptron(settings, space.observations, 1, nn.Tanh),
-        settings["value_gain"],
-    )
+    deviation = AddStateIndependentNormalScale(networks.actions)
+    actor = _make_tanh_normal_actor(nn.Sequential(policy_network, deviation), networks, True)
+    critic = _initialise_orthogonally(networks.make_value_network(), settings["value_gain"])
 
     def get_heads() -> Heads:
         set_deviation = make_deviation_setter_of_parameter(
             deviation.state_independent_scale, torch.log
         )
         return Heads(
-            find_last_linear_layer(policy_network),
-            set_deviation,
-            [find_last_linear_layer(value_network)],
+            find_last_linear_layer(policy_network), set_deviation, [find_last_linear_layer(critic)]
         )
 
     call_prepare_with_heads(request, get_heads)
-    critic = ValueOperator(value_network, in_keys=["observation"])
     loss = make_ppo_loss(
         actor,
         critic,
@@ -341,17 +293,14 @@ def _invert_deviation_by_softplus(deviation: torch.Tensor) -> torch.Tensor:
     return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
 
 
-def _make_sac_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
-    network = nn.Sequential(
-        _make_multilayer_perceptron(settings, space.observations, 2 * space.actions),
-        NormalParamExtractor(),
-    )
+def _make_sac_parts(request: Any, networks: Networks, settings: Mapping[str, Any]) -> Parts:
+    network = nn.Sequential(networks.make_network(2 * networks.actions), NormalParamExtractor())
     layer = find_last_linear_layer(network)
     set_deviation = make_deviation_setter_of_layer(
-        layer, slice(space.actions, None), _invert_deviation_by_softplus
+        layer, slice(networks.actions, None), _invert_deviation_by_softplus
     )
-    actor = _make_tanh_normal_actor(network, space, False)
-    critics = _make_q_networks(space, settings)
+    actor = _make_tanh_normal_actor(network, networks, False)
+    critics = _make_q_networks(networks, settings)
     call_prepare_with_heads(
         request, lambda: Heads(layer, set_deviation, _list_critic_output_layers(critics))
     )
@@ -366,17 +315,9 @@ def _make_sac_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> 
     return Parts(SACTrainer, actor, loss, updater, {})
 
 
-def _make_deterministic_actor(space: Space, settings: Mapping[str, Any], **bounds: Any) -> Any:
-    network = _make_multilayer_perceptron(settings, space.observations, space.actions)
-    return TensorDictSequential(
-        TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
-        TanhModule(in_keys=["param"], out_keys=["action"], **bounds),
-    )
-
-
-def _make_td3_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
-    actor = _make_deterministic_actor(space, settings, **space.bounds)
-    critics = _make_q_networks(space, settings)
+def _make_td3_parts(request: Any, networks: Networks, settings: Mapping[str, Any]) -> Parts:
+    actor = networks.make_squashed_actor(**networks.bounds)
+    critics = _make_q_networks(networks, settings)
     call_prepare_with_heads(
         request,
         lambda: Heads(find_last_linear_layer(actor), values=_list_critic_output_layers(critics)),
@@ -384,13 +325,14 @@ def _make_td3_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> 
     loss = make_td3_loss(
         actor,
         critics,
-        action_spec=space.spec,
+        action_spec=networks.spec,
         policy_noise=settings["target_noise"],
         noise_clip=settings["target_noise_clip"],
         loss_function=settings["critic_loss"],
     )
+    deviation = settings["exploration_noise"] or 0.0
     exploring, exploration = add_gaussian_noise(
-        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"] or 0.0
+        actor, networks.spec, sigma_init=1.0, sigma_end=1.0, std=deviation
     )
     stepper = TD3OptimizationStepper(
         *(_make_adam(loss, settings, f"{name}_network_params") for name in ("actor", "qvalue")),
@@ -401,9 +343,12 @@ def _make_td3_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> 
     return Parts(TD3Trainer, exploring, loss, updater, options)
 
 
-def _make_dqn_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
-    spec = space.spec
-    network = _make_network(settings, space.shape, space.actions)
+def _make_dqn_parts(request: Any, networks: Networks, settings: Mapping[str, Any]) -> Parts:
+    spec, actions = networks.spec, networks.actions
+    pixels = len(networks.shape) == 3
+    network = (
+        _make_convolutions(networks.shape, actions) if pixels else networks.make_network(actions)
+    )
     head = find_last_linear_layer(network)
     # the target network is a copy that the loss has yet to make
     call_prepare_with_heads(request, lambda: Heads(head, values=[head]))
@@ -423,18 +368,15 @@ def _make_dqn_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> 
     return Parts(DQNTrainer, acting, loss, updater, {"greedy_module": greedy})
 
 
-def _make_ddpg_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
-    actor = _make_deterministic_actor(space, settings, spec=space.spec)
-    critic = ValueOperator(
-        _make_multilayer_perceptron(settings, space.observations + space.actions, 1),
-        in_keys=["observation", "action"],
-    )
+def _make_ddpg_parts(request: Any, networks: Networks, settings: Mapping[str, Any]) -> Parts:
+    actor = networks.make_squashed_actor(spec=networks.spec)
+    critic = networks.make_action_value_network()
     call_prepare_with_heads(
         request,
         lambda: Heads(find_last_linear_layer(actor), values=_list_critic_output_layers([critic])),
     )
     _, noise = add_gaussian_noise(
-        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"]
+        actor, networks.spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"]
     )
     loss = DDPGLoss(actor, critic)
     updater = SoftUpdate(loss, tau=settings["polyak_coefficient"])
@@ -454,7 +396,9 @@ def make_parts_of_algorithm(request: Any, environment: Any, settings: Mapping[st
     Raises:
         Unsupported: the installed version has no such trainer.
     """
-    parts = _PARTS[request.algorithm](request, Space(environment), settings)
+    # of pictures there are none
+    networks = Networks(environment, settings.get("hidden_sizes", ()))
+    parts = _PARTS[request.algorithm](request, networks, settings)
     parts.loss.make_value_estimator(gamma=settings["discount"])
     return parts
 
@@ -508,7 +452,7 @@ def make_trainer_and_loss(
         Unsupported: the installed version has no such trainer.
     """
     if request.algorithm == "ppo":
-        return _make_ppo_trainer_and_loss(request, environment, Space(environment), settings)
+        return _make_ppo_trainer_and_loss(request, environment, settings)
     parts = make_parts_of_algorithm(request, environment, settings)
     # a collector resets its environment when it is made, before a trainer can seed it
     environment.set_seed(request.seed)

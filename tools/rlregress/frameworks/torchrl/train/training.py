@@ -24,6 +24,7 @@ from rlregress.frameworks.torchrl.train.trainers import (
 )
 from rlregress.probing.heads import fix_draws_of_normal_distributions
 from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
+from rlregress.probing.seeded_training import copy_tensors_to_arrays
 
 
 def _make_batch(observations: np.ndarray) -> Any:
@@ -33,12 +34,16 @@ def _make_batch(observations: np.ndarray) -> Any:
     return TensorDict({"observation": tensor}, len(tensor))
 
 
+def _call_network(loss: Any, name: str, batch: Any) -> Any:
+    """Return a batch with the outputs of a network of a loss."""
+    network = getattr(loss, f"{name}_network")
+    with getattr(loss, f"{name}_network_params").to_module(network):
+        return network(batch)
+
+
 def _add_policy_actions(loss: Any, batch: Any) -> Any:
     """Return a batch with the actions of the policy of a loss."""
-    name = "actor_network" if hasattr(loss, "actor_network") else "value_network"
-    network = getattr(loss, name)
-    with getattr(loss, f"{name}_params").to_module(network):
-        return network(batch)
+    return _call_network(loss, "actor" if hasattr(loss, "actor_network") else "value", batch)
 
 
 def make_policy_function(loss: Any) -> Policy:
@@ -75,22 +80,16 @@ def _make_drawing_function(loss):
 def make_value_function(loss: Any) -> Any:
     """Return a function of observations: the value of the policy's actions there."""
 
-    def evaluate_network(name: str, batch: Any) -> Any:
-        network = getattr(loss, f"{name}_network")
-        with getattr(loss, f"{name}_network_params").to_module(network):
-            return network(batch)
-
     def estimate_values(observations: np.ndarray) -> np.ndarray:
         batch = _make_batch(observations)
         with torch.no_grad(), set_exploration_type(find_deterministic_exploration()):
             if hasattr(loss, "critic_network_params"):
-                values = evaluate_network("critic", batch)["state_value"]
+                values = _call_network(loss, "critic", batch)["state_value"]
             elif not hasattr(loss, "actor_network"):
                 values = _add_policy_actions(loss, batch)["chosen_action_value"]
             elif not hasattr(loss, "qvalue_network_params"):
-                values = evaluate_network("value", _add_policy_actions(loss, batch))[
-                    "state_action_value"
-                ]
+                batch = _add_policy_actions(loss, batch)
+                values = _call_network(loss, "value", batch)["state_action_value"]
             else:
                 batch, each = _add_policy_actions(loss, batch), []
                 for parameters in loss.qvalue_network_params.unbind(0):
@@ -100,6 +99,14 @@ def make_value_function(loss: Any) -> Any:
         return values.numpy().reshape(-1)
 
     return estimate_values
+
+
+def make_trained_agent(loss: Any, steps: int, *further: Any) -> Trained:
+    """Return the agent of a loss after these environment steps, with further fields of it."""
+    parameters = copy_tensors_to_arrays(loss.state_dict())
+    return Trained(
+        make_policy_function(loss), make_value_function(loss), parameters, steps, *further
+    )
 
 
 #: diagnostic -> the entry of what the loss returns
@@ -139,6 +146,12 @@ class _AfterBatch:
         """Set the request whose checkpoints are served from the training's current step on."""
         self._request = request
         self._passing = PendingCheckpoints(request.checkpoints, self.trainer.collected_frames)
+
+    def train(self) -> Trained:
+        """Train to the end, and return the agent."""
+        self.trainer.train()
+        steps, diagnostics = self.trainer.collected_frames, self.diagnostics.values
+        return make_trained_agent(self.loss, steps, diagnostics, _make_drawing_function(self.loss))
 
     def __call__(self) -> None:
         done = self.trainer.collected_frames
@@ -190,24 +203,4 @@ def train(request: TrainingRequest) -> Trained:
     copyreg.pickle(ReplayBufferTrainer, _reduce_sampler_without_iterator)
     after_batch = make_trainer_with_hook(request) if request.kept is None else request.kept
     after_batch.set_checkpoint_request(request)
-    after_batch.trainer.train()
-    return make_trained_agent(after_batch)
-
-
-def make_trained_agent(after_batch: _AfterBatch) -> Trained:
-    """Return the agent of a training that has ended."""
-    trainer, loss = after_batch.trainer, after_batch.loss
-    parameters = {
-        name: tensor.detach().cpu().numpy().copy()
-        for name, tensor in loss.state_dict().items()
-        if isinstance(tensor, torch.Tensor)
-    }
-    diagnostics = after_batch.diagnostics.values
-    return Trained(
-        make_policy_function(loss),
-        make_value_function(loss),
-        parameters,
-        trainer.collected_frames,
-        diagnostics,
-        _make_drawing_function(loss),
-    )
+    return after_batch.train()

@@ -1,7 +1,8 @@
-"""Networks and actors of a traced training, of TorchRL's own modules."""
+"""Networks and actors of trainings, of TorchRL's own modules."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -25,11 +26,56 @@ from rlregress.frameworks.torchrl.compat import (
 )
 from rlregress.frameworks.torchrl.known_networks import make_stochastic_policy
 
-_SIZES = [16, 16]
-
 
 class Networks:
     """Networks for the bounds and kinds of an environment's observations and actions.
+
+    Args:
+        sizes: of the hidden layers.
+        activation: class of the layers between them.
+    """
+
+    def __init__(self, environment: Any, sizes: Sequence[int], activation: Any = nn.ReLU) -> None:
+        batch = len(environment.batch_size)
+        self.shape = environment.observation_spec["observation"].shape[batch:]
+        self.spec = find_action_spec(environment)
+        self.actions = int(self.spec.shape[-1])
+        self._sizes, self._activation = list(sizes), activation
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """The bounds of actions that are numbers, not choices."""
+        return {"low": self.spec.space.low, "high": self.spec.space.high}
+
+    def make_network(self, outputs: int, with_actions: bool = False) -> Any:
+        """Return a multilayer perceptron."""
+        inputs = int(self.shape[-1]) + (self.actions if with_actions else 0)
+        return self._make_perceptron(inputs, outputs)
+
+    def _make_perceptron(self, inputs: int, outputs: int) -> Any:
+        return MLP(
+            in_features=inputs,
+            out_features=outputs,
+            num_cells=self._sizes,
+            activation_class=self._activation,
+        )
+
+    def make_value_network(self) -> Any:
+        return ValueOperator(self.make_network(1), in_keys=["observation"])
+
+    def make_action_value_network(self) -> Any:
+        return ValueOperator(self.make_network(1, True), in_keys=["observation", "action"])
+
+    def make_squashed_actor(self, **options: Any) -> Any:
+        """Return an actor without chance; options go to the module that squashes its actions."""
+        return TensorDictSequential(
+            TensorDictModule(self.make_network(self.actions), ["observation"], ["param"]),
+            TanhModule(in_keys=["param"], out_keys=["action"], **options),
+        )
+
+
+class TracedNetworks(Networks):
+    """Small networks of traced trainings, behind convolutions where there are images.
 
     Args:
         atoms: of a distribution of returns.
@@ -37,25 +83,14 @@ class Networks:
     """
 
     def __init__(self, environment: Any, atoms: int = 1, dueling: bool = False) -> None:
-        self.shape = environment.observation_spec["observation"].shape[
-            len(environment.batch_size) :
-        ]
-        self.spec = find_action_spec(environment)
-        self.actions = int(self.spec.shape[-1])
-        self.discrete = hasattr(self.spec.space, "n")
+        super().__init__(environment, [16, 16], nn.Tanh)
         self._atoms, self._dueling = atoms, dueling
 
     def make_network(self, outputs: int, with_actions: bool = False) -> Any:
         """Return a multilayer perceptron, behind convolutions where there are images."""
         if len(self.shape) == 3:
             return self._make_convolutions(outputs)
-        inputs = int(self.shape[-1]) + (self.actions if with_actions else 0)
-        return self._make_perceptron(inputs, outputs)
-
-    def _make_perceptron(self, inputs: int, outputs: int) -> Any:
-        return MLP(
-            in_features=inputs, out_features=outputs, num_cells=_SIZES, activation_class=nn.Tanh
-        )
+        return super().make_network(outputs, with_actions)
 
     def _make_convolutions(self, outputs: int) -> Any:
         channels = int(self.shape[0])
@@ -75,14 +110,8 @@ class Networks:
         width = network(torch.zeros(1, *self.shape)).shape[-1]
         return nn.Sequential(network, self._make_perceptron(width, outputs))
 
-    def make_value_network(self) -> Any:
-        return ValueOperator(self.make_network(1), in_keys=["observation"])
-
-    def make_action_value_network(self) -> Any:
-        return ValueOperator(self.make_network(1, True), in_keys=["observation", "action"])
-
     def make_stochastic_actor(self, distribution: str) -> Any:
-        if self.discrete:
+        if hasattr(self.spec.space, "n"):
             logits = TensorDictModule(self.make_network(self.actions), ["observation"], ["logits"])
             kind = find_in_library("torchrl.modules", "OneHotCategorical")
             return ProbabilisticActor(
@@ -94,31 +123,23 @@ class Networks:
             )
         kind = find_in_library("torchrl.modules", distribution)
         network = nn.Sequential(self.make_network(2 * self.actions), NormalParamExtractor())
-        bounds = {} if distribution == "IndependentNormal" else self._bounds
+        bounds = {} if distribution == "IndependentNormal" else self.bounds
         return make_stochastic_policy(network, self.spec, kind, **bounds)
 
     def make_deterministic_actor(self, distribution: str) -> Any:
         """Return an actor without chance, through a squashing module or a distribution of one
         point.
         """
-        network = TensorDictModule(self.make_network(self.actions), ["observation"], ["param"])
-        if distribution:
-            kind = find_in_library("torchrl.modules", distribution)
-            return ProbabilisticActor(
-                network,
-                in_keys=["param"],
-                spec=self.spec,
-                distribution_class=kind,
-                distribution_kwargs=rename_options_for_version(kind, **self._bounds),
-            )
-        bounds = rename_options_for_version(TanhModule, **self._bounds)
-        return TensorDictSequential(
-            network, TanhModule(in_keys=["param"], out_keys=["action"], **bounds)
+        if not distribution:
+            return self.make_squashed_actor(**rename_options_for_version(TanhModule, **self.bounds))
+        kind = find_in_library("torchrl.modules", distribution)
+        return ProbabilisticActor(
+            TensorDictModule(self.make_network(self.actions), ["observation"], ["param"]),
+            in_keys=["param"],
+            spec=self.spec,
+            distribution_class=kind,
+            distribution_kwargs=rename_options_for_version(kind, **self.bounds),
         )
-
-    @property
-    def _bounds(self) -> dict[str, Any]:
-        return {"low": self.spec.space.low, "high": self.spec.space.high}
 
     def make_q_value_actor(self) -> Any:
         """Return an actor that takes the discrete action with the largest value."""
