@@ -139,7 +139,14 @@ def compare_trainings_of_both_versions(
     }
     late = [training for training in trainings if training.name not in once]
     trainings = [training for training in trainings if training.name in once]
-    stand_for = _choose_representative_trainings(once, (old, new), differing, sole_differences)
+    diverging = {
+        name: comparison
+        for name, comparison in once.items()
+        if isinstance(comparison, Comparison) and comparison.verdict != "equal"
+    }
+    stand_for = diverging_groups.choose_representatives(
+        diverging, (old, new), {piece.key for piece in differing}, sole_differences
+    )
     repetitions = _record_diverging_trainings_again(
         runtimes, trainings, once, (old, new), stand_for, options
     )
@@ -192,23 +199,6 @@ def compare_trainings_of_both_versions(
         not_traced=not_traced,
         traces=(old, new),
         stand_ins=stand_ins,
-    )
-
-
-def _choose_representative_trainings(
-    compared: Mapping[str, Comparison | UncomparedTraining],
-    traces: Traces,
-    differing: Sequence[ChangedPiece],
-    sole_differences: Mapping[str, tuple[str, str]],
-) -> dict[str, str]:
-    """Return diverging training -> the training that represents it."""
-    diverging = {
-        name: comparison
-        for name, comparison in compared.items()
-        if isinstance(comparison, Comparison) and compared_trainings.needs_repetition(comparison)
-    }
-    return diverging_groups.choose_representatives(
-        diverging, traces, {piece.key for piece in differing}, sole_differences
     )
 
 
