@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, ChangedPiece
@@ -20,7 +20,7 @@ from rlregress.upgrade.evidence.runtimes import NotedFunctions
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.recordings import Recorded
 from rlregress.upgrade.upgrade_options import Options
-from rlregress.upgrade.verdict import entries
+from rlregress.upgrade.verdict import entries, not_checked
 
 
 class FrameworkDifferences:
@@ -29,6 +29,7 @@ class FrameworkDifferences:
     Args:
         fingerprints: of both versions, from its probes.
         selects: the old version records only the trainings that execute something that differs.
+        left_out: families of details that are not probed.
 
     Attributes:
         trainings: those to record.
@@ -42,8 +43,13 @@ class FrameworkDifferences:
         fingerprints: tuple[Fingerprint, Fingerprint],
         options: Options,
         selects: bool,
+        left_out: Sequence[str],
     ) -> None:
         self.adapter, self.prints, self.selects = adapter, fingerprints, selects
+        built_in = [title for fingerprint in fingerprints for title in fingerprint.algorithms]
+        self.not_checked = tuple(
+            not_checked.list_unchecked_subjects(adapter, options, left_out, built_in)
+        )
         self.trainings, self.one_sided = list_common_and_one_sided_trainings(
             adapter, fingerprints, options
         )
@@ -186,8 +192,7 @@ def compare_framework(
     evident = [check for check in checks if check.name not in recorded.stand_ins]
     details = entries.make_detail_entries(diff.details, diff.standing, diff.name)
     executed = ExecutedCode(
-        traces=recorded.traces,
-        checks=entries.map_checks_to_states([*evident, *details], recorded.culprits),
+        *recorded.traces, entries.map_checks_to_states([*evident, *details], recorded.culprits)
     )
     functions = [
         *attribution.select_functions_that_explain(
@@ -214,6 +219,7 @@ def compare_framework(
             *details,
             *entries.make_default_entries(diff.defaults, diff.unread, diff.name),
             *versions.list_entries_of_code(recorded.executions, executed, diff.name),
+            *entries.make_one_sided_training_entries(diff.one_sided, diff.name),
         ),
         executions=tuple(recorded.executions),
         culprits=recorded.culprits,
@@ -221,6 +227,7 @@ def compare_framework(
             functions, recordings.collect_executed_lines(recorded.traces[1])
         ),
         costs=recorded.costs,
+        not_checked=diff.not_checked,
     )
     return described, executed
 

@@ -38,8 +38,7 @@ def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResu
         recorded.traced, recorded.not_traced, (), "", model.SCRIPT
     )
     executed = ExecutedCode(
-        traces=recorded.traces,
-        checks=entries.map_checks_to_states(checks, recorded.culprits),
+        *recorded.traces, entries.map_checks_to_states(checks, recorded.culprits)
     )
     functions = attribution.select_functions_that_explain(
         recorded.culprits.values(), (), (), recorded.executions
