@@ -31,6 +31,7 @@ from rlregress.trace.child_processes import (
     is_time_over,
     limit_processes,
     note_skipped_task,
+    raise_if_time_is_over,
     was_anything_skipped,
 )
 from rlregress.trace.recording_processes import make_current_runtime
@@ -164,10 +165,8 @@ def _prepare_and_compare_versions(
     _require_one_interpreter(old, new)
     progress.begin_stage("listing what differs")
     differences = list_differences(pair, old, new, options.compute_stage_end_time("names"))
-    for line in (
-        differences.summary,
-        *early_answers.describe_broken_names_and_lost_packages(differences),
-    ):
+    early = early_answers.describe_broken_names_and_lost_packages(differences)
+    for line in (differences.summary, *early):
         options.say(line)
     options = replace(options, compared_from=time.time())
     script = None
@@ -220,21 +219,18 @@ def _check_checkpoint_options(options: Options) -> None:
 
 def _require_known_algorithms_and_scenarios(adapters: Sequence[Adapter], options: Options) -> None:
     """Raise UserError early for a scenario or algorithm that no version can have."""
-    titles = []
+    titles: set[str] = set()
     for adapter in adapters:
+        framework = adapter.framework
         try:
-            titles.append(
-                {
-                    *adapter.list_trace_trainings(),
-                    *adapter.framework.algorithms,
-                    *adapter.framework.behavior_only,
-                }
-            )
+            own = {*adapter.list_trace_trainings(), *framework.algorithms, *framework.behavior_only}
         except Exception:  # foreign code of a framework that need not be installed here
-            titles.append(set())
-    if all(titles):
-        # an installed copy may lack trainings that the two versions have, as scripts for gym do
-        _require_algorithms_and_scenarios_among(set().union(*titles), options)
+            return
+        if not own:
+            # an installed copy may lack trainings that the two versions have, as scripts for gym do
+            return
+        titles |= own
+    _require_algorithms_and_scenarios_among(titles, options)
 
 
 def _require_probed_algorithms_and_scenarios(
@@ -264,14 +260,13 @@ def _require_algorithms_and_scenarios_among(titles: Iterable[str], options: Opti
 
 
 def _require_one_interpreter(old: PreparedVersion, new: PreparedVersion) -> None:
-    pythons = [
+    old_python, new_python = (
         interpreters.find_python_version_of_runtime(version.runtime) for version in (old, new)
-    ]
-    if pythons[0] != pythons[1]:
+    )
+    if old_python != new_python:
         raise UserError(
-            f"the old version runs on Python {pythons[0]} and the new version on {pythons[1]}; "
-            "bits can only be "
-            "compared under one interpreter: make both versions with the same one"
+            f"the old version runs on Python {old_python} and the new version on {new_python}; "
+            "bits can only be compared under one interpreter: make both versions with the same one"
         )
 
 
@@ -566,14 +561,12 @@ def _train_new_version_and_judge_returns(
     if not options.returns or not names:
         return framework_result
     progress.begin_stage("training, to judge returns")
-    if is_time_over():
-        note_skipped_task(f"returns of {', '.join(names)}")
-        return framework_result
-    options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
     folder = options.report / f"returns-{adapter.name}"
     old, new = (prepared.runtime for prepared in versions)
     trained = CheckOptions(folder, one_look=options.one_look, workers=options.workers)
     try:
+        raise_if_time_is_over()
+        options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
         verdict = return_gate.train_and_judge(adapter, names, (old, new), trained, options.say)
     except OutOfTime:
         note_skipped_task(f"returns of {', '.join(names)}")
