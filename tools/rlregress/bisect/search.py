@@ -359,22 +359,20 @@ def search_changing_release(
 
     shared = _list_shared_packages(old, new, python, adapters, log)
     with _start_search(symptom, adapters, log, shared) as search:
-        differ = search.measure_ends(make_candidate(old), make_candidate(new))
-        result = _make_result_from_both_ends(
-            search, ends[0].text, ends[1].text, make_candidate(old), make_candidate(new)
-        )
+        both = make_candidate(old), make_candidate(new)
+        differ = search.measure_ends(*both)
+        result = _make_result_from_both_ends(search, ends[0].text, ends[1].text, *both)
         result = replace(result, unsearched=(*unsearched, *result.unsearched))
-        _require_environments_match_releases(
-            search, ends, (make_candidate(old), make_candidate(new))
-        )
+        _require_environments_match_releases(search, ends, both)
         if not differ:
             return result
 
-        def check_with_new_packages(names: frozenset[str]) -> str:
-            tried = make_candidate({**old, **{n: new[n] for n in names}})
-            return search.compare_with_old_end(tried)
-
-        needed = bisection.find_smallest_differing_set(differing, check_with_new_packages)
+        needed = bisection.find_smallest_differing_set(
+            differing,
+            lambda names: search.compare_with_old_end(
+                make_candidate({**old, **{name: new[name] for name in names}})
+            ),
+        )
         pins = {**old, **{name: new[name] for name in needed}}
         steps: list[SymptomChange] = []
         count = 0
@@ -386,7 +384,7 @@ def search_changing_release(
             row = [make_candidate({**pins, package: release}) for release in releases]
             count += len(row)
             progress.begin_stage(_CHECKING)
-            first = row[0] if search.measure_value(row[0]) else make_candidate(old)
+            first = row[0] if search.measure_value(row[0]) else both[0]
             if search.measure_ends(first, row[-1]):
                 for step in _find_changing_steps(search, row, finds_all):
                     change = _explain_found_step(search, row, step, releases, package)
@@ -498,11 +496,10 @@ def search_changing_commit(
         count, merged = 0, ""
         result: BisectResult | None = None
         while True:
-            history = list(
-                revisions.list_parents_between(repository, old, new, first_parent).items()
-            )
-            numbers = {name: number for number, (name, _) in enumerate(history)}
-            row = [candidate(name) for name, _ in history]
+            history = revisions.list_parents_between(repository, old, new, first_parent)
+            commits = list(history)
+            numbers = {name: number for number, name in enumerate(commits)}
+            row = [candidate(name) for name in commits]
             count += len(row)
             progress.begin_stage(_CHECKING)
             differ = search.measure_ends(row[0], row[-1])
@@ -513,20 +510,20 @@ def search_changing_commit(
             if not differ:
                 return result
             step = _find_first_changing_step(
-                search, row, [[numbers[p] for p in parents] for _, parents in history]
+                search, row, [[numbers[p] for p in parents] for parents in history.values()]
             )
             if step.between or first_parent:
                 break
             # what a merge brings from a branch that left before OLD lies on that branch
             branch_ends, merged = _find_merged_branch(
-                search, repository, history[step.new][0], numbers, candidate
+                search, repository, commits[step.new], numbers, candidate
             )
             if branch_ends is None:
                 break
             old, new = branch_ends
         change = _explain_found_step(search, row, step)
         (old_name, _), (new_name, date) = (
-            revisions.describe_commit(repository, history[n][0]) for n in (step.old, step.new)
+            revisions.describe_commit(repository, commits[n]) for n in (step.old, step.new)
         )
         change = replace(change, old=old_name, new=new_name, date=date, merged=merged)
         return _add_checked_and_skipped_versions(search, replace(result, steps=(change,)), count)
