@@ -85,11 +85,11 @@ class BothVersions:
         old, new = recorded.traces
         # culprits of trainings that are close, or differ in logs only, still need direct calls
         explained = [
-            culprits[training.name]
-            for training in recorded.traced
-            if training.name in culprits
-            and training.comparison.verdict == "diverged"
-            and not training.comparison.trains_the_same
+            culprits[t.name]
+            for t in recorded.traced
+            if t.name in culprits
+            and t.comparison.verdict == "diverged"
+            and not t.comparison.trains_the_same
         ]
         with options.limit_stage("calls"):
             executions = direct_calls.compare_captured_calls(

@@ -339,18 +339,16 @@ def _compare_versions(
             script_result, executed = compare_script(
                 both, script.add_packages_to_note(differences.list_differing_packages_except(()))
             )
-        left_out = [
-            _list_unused_detail_families(adapter, executed, options)
-            for adapter in resolved.adapters
-        ]
-        prints = _start_probes(both, resolved.adapters, left_out)
+        adapters = resolved.adapters
+        left_out = [_list_unused_detail_families(x, executed, options) for x in adapters]
+        prints = _start_probes(both, adapters, left_out)
         played = (
             runtimes.call_for_each_version("physics", physics_comparison.play_actions_and_policies)
             if resolved.changes_physics
             else None
         )
-        planned = _wait_and_plan_comparisons(both, resolved.adapters, prints, prepared, left_out)
-        files_of = resolved.adapters if options.loads_old_files else ()
+        planned = _wait_and_plan_comparisons(both, adapters, prints, prepared, left_out)
+        files_of = adapters if options.loads_old_files else ()
         framework_results = []
         for diff in planned:
             framework_result, executed_by_framework = compare_framework(both, diff)
@@ -359,9 +357,7 @@ def _compare_versions(
         # last: where time is limited, trainings come first
         framework_results = _add_comparison_of_old_files(both, framework_results, files_of)
         environments = _compare_played_environments(played, options) if played is not None else []
-    unowned = (
-        [] if script is not None else list_pieces_of_no_framework(resolved.adapters, differences)
-    )
+    unowned = [] if script is not None else list_pieces_of_no_framework(adapters, differences)
     unused = _find_broken_names_unused_by_user(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
@@ -531,11 +527,10 @@ def _compare_played_environments(played: Answers, options: Options) -> list[Phys
         )
     except OutOfTime as error:
         note_skipped_task("physics")
-        environments = [
-            PhysicsComparison(
-                environment="physics", step=None, note=str(error), missing="old and new"
-            )
-        ]
+        late = PhysicsComparison(
+            environment="physics", step=None, note=str(error), missing="old and new"
+        )
+        environments = [late]
     differing = sum(environment.differs for environment in environments)
     options.say(f"physics: {differing} of {len(environments)} environments differ")
     return environments
@@ -571,11 +566,7 @@ def _train_new_version_and_judge_returns(
     except OutOfTime:
         note_skipped_task(f"returns of {', '.join(names)}")
         return framework_result
-    entry = (
-        entries.make_returns_entry(verdict.verdict, framework_result.name)
-        if verdict is not None
-        else None
-    )
-    return framework_result.add_returns_verdict(
-        verdict, frozenset(return_gate.find_algorithms_with_stored_runs(adapter)), entry
-    )
+    stored, entry = frozenset(return_gate.find_algorithms_with_stored_runs(adapter)), None
+    if verdict is not None:
+        entry = entries.make_returns_entry(verdict.verdict, framework_result.name)
+    return framework_result.add_returns_verdict(verdict, stored, entry)

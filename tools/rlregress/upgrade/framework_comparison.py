@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, ChangedPiece
@@ -57,10 +58,8 @@ class FrameworkDifferences:
         self.trainings = [training.add_packages_to_note(more) for training in self.trainings]
         # with a script, pieces of code belong to the script
         has_code = options.script is None
-        versions = [
-            fingerprint.versions.get(adapter.framework.packages[0], "")
-            for fingerprint in fingerprints
-        ]
+        package = adapter.framework.packages[0]
+        versions = [fingerprint.versions.get(package, "") for fingerprint in fingerprints]
         elsewhere = attribution.find_details_documented_for_other_versions(adapter, *versions)
         self.details = version_fingerprints.compare_fingerprints(*fingerprints, elsewhere)
         self.defaults = tuple(version_fingerprints.list_changed_defaults(*fingerprints))
@@ -154,22 +153,13 @@ def list_common_and_one_sided_trainings(
     # if the algorithms of a version cannot be listed, its trainings fail with the reason
     in_old = set(new.algorithms if old.no_algorithms else old.algorithms)
     in_new = set(old.algorithms if new.no_algorithms else new.algorithms)
-    chosen = {
-        title: None
-        for title in (*old.algorithms, *new.algorithms)
-        if options.script is None and options.includes_training(title)
-    }
-    trainings = [
-        compared_trainings.make_built_in_training(adapter, title)
-        for title in chosen
-        if title in in_old & in_new
-    ]
-    one_sided = {"old": in_old - in_new, "new": in_new - in_old}
-    return trainings, {
-        title: label
-        for label, titles in one_sided.items()
-        for title in sorted(titles & chosen.keys())
-    }
+    titles = dict.fromkeys((*old.algorithms, *new.algorithms)) if options.script is None else {}
+    chosen = [title for title in titles if options.includes_training(title)]
+    make_training = partial(compared_trainings.make_built_in_training, adapter)
+    trainings = [make_training(title) for title in chosen if title in in_old & in_new]
+    alone = {label: sorted(titles.intersection(chosen))
+             for label, titles in (("old", in_old - in_new), ("new", in_new - in_old))}  # fmt: skip
+    return trainings, {title: label for label, titles in alone.items() for title in titles}
 
 
 def compare_framework(

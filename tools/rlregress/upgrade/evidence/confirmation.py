@@ -86,8 +86,9 @@ def confirm_against_old_runs(
     # all alarmed cells are tested together, with as many runs as the cell with the fewest has
     most = make_single_look(min(len(new[name]) for name in cells))
     verdicts = judge_cells_and_groups(samples, most, Rules(alpha=alpha))
-    judged = (*verdicts.cells.values(), *verdicts.groups.values())
-    if any(cell_or_group.verdict == REGRESSED for cell_or_group in judged):
+    words = [judged.verdict for judged in verdicts.cells.values()]
+    words += [judged.verdict for judged in verdicts.groups.values()]
+    if REGRESSED in words:
         verdict = REGRESSED
         first = "confirmed: the new version is worse than the old version trained again"
     else:

@@ -134,9 +134,12 @@ def _train_old_again(
     """Return the evidence of fresh runs of the old version, or why there is none."""
     ids = sorted({cell.id for cell in cells})
     fresh_options = replace(
-        options, report=options.report / "again", cells=",".join(ids), seeds=seeds,
+        options,
+        report=options.report / "again",
+        cells=",".join(ids),
+        seeds=seeds,
         first_seed=FIRST_FRESH_SEED,
-    )  # fmt: skip
+    )
     fresh = check_run.run_tests_of_returns(
         runtime.python, fresh_options, runtime.make_environment_variables()
     )
