@@ -182,16 +182,10 @@ def _find_definition_of_default(
     owners = {owner}
     for old, new in prints:
         changed = version_fingerprints.list_changed_defaults(old, new)
-        moves = {
-            (c.old, c.new)
-            for c in changed
-            if c.owner.split(" ")[0] == owner and c.name == parameter
-        }
-        owners |= {
-            c.owner
-            for c in changed
-            if c.owner.rpartition(".")[2].lower() == owner and (c.old, c.new) in moves
-        }
+        own = [c for c in changed if c.owner.split(" ")[0] == owner and c.name == parameter]
+        moves = {(c.old, c.new) for c in own}
+        of_class = [c for c in changed if c.owner.rpartition(".")[2].lower() == owner]
+        owners |= {c.owner for c in of_class if (c.old, c.new) in moves}
     near = _select_defining_pieces(owners, [p for p in pieces if not p.name.startswith("<class>")])
     algorithm = owner.rpartition(".")[2].lower()
     return near or [
@@ -210,11 +204,11 @@ def _select_defining_pieces(
     paths: Collection[str], pieces: Iterable[ChangedPiece]
 ) -> list[ChangedPiece]:
     """Return the pieces of code that define dotted paths, or parts of them."""
-    named = [
-        (piece, known_changes.make_dotted_name(f"{piece.file} {piece.name}")) for piece in pieces
-    ]
+    begins = tuple(f"{path}." for path in paths)
     return [
-        piece for piece, own in named if any(f"{own}.".startswith(f"{path}.") for path in paths)
+        piece
+        for piece in pieces
+        if f"{known_changes.make_dotted_name(' '.join(piece.key))}.".startswith(begins)
     ]
 
 
@@ -237,7 +231,7 @@ def _sort_nearest_first(
     def measure_distance(function: ChangedPiece) -> tuple[bool, ...]:
         setup = function.name.rpartition(".")[2].startswith("__")
         return (
-            f"{function.file} {function.name}" not in known_functions,
+            " ".join(function.key) not in known_functions,
             function.file.partition("/")[0] not in own,
             not any(family in function.file for family in families),
             bool(families) and setup,
@@ -265,7 +259,7 @@ def _list_changelog_entries(
     adapters: Sequence[Adapter],
 ) -> list[str]:
     """Return the changelog entries that the suite knows for this step."""
-    named = {f"{function.file} {function.name}" for function in functions}
+    named = {" ".join(function.key) for function in functions}
     exact = {*symptom.details, symptom.name}
     entries = []
     for change in _find_known_changes(step, adapters):

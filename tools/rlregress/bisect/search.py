@@ -61,6 +61,7 @@ class Search:
         skipped: version -> why it is left out.
         checked: versions that were measured.
         apart: version -> description of its packages, if it cannot run with ``shared``.
+        ends: the present old and new end, by their text.
     """
 
     symptom: Symptom
@@ -72,7 +73,7 @@ class Search:
     skipped: dict[str, str] = field(default_factory=dict)
     checked: set[str] = field(default_factory=set)
     apart: dict[str, str] = field(default_factory=dict)
-    _ends: Mapping[str, TestedVersion] = field(default_factory=dict)
+    ends: Mapping[str, TestedVersion] = field(default_factory=dict)
     _asked: Value = field(default_factory=dict)
     _folders: set[Path] = field(default_factory=set)
     _repeated: set[str] = field(default_factory=set)
@@ -83,7 +84,7 @@ class Search:
         Raises:
             UserError: an end cannot be checked, or neither end has the searched name.
         """
-        if list(self._ends) == [old.text, new.text]:
+        if list(self.ends) == [old.text, new.text]:
             return self._are_ends_different()
         try:
             ends = self._prepare_and_measure_ends(old, new)
@@ -98,7 +99,7 @@ class Search:
             ends = self._prepare_and_measure_ends(old, new)
         if {*ends[0].values(), *ends[1].values()} == {NOT_THERE}:
             suggestion = suggest_names(
-                self.symptom.name, self.symptom.candidate_names(self._ends[new.text])
+                self.symptom.name, self.symptom.candidate_names(self.ends[new.text])
             )
             raise UserError(
                 f"{self.symptom.title} is neither in {old.text} nor in {new.text}; {suggestion}"
@@ -113,14 +114,11 @@ class Search:
         return self._are_ends_different()
 
     def _prepare_and_measure_ends(self, old: Candidate, new: Candidate) -> list[Value]:
-        for end in self._ends.values():
+        for end in self.ends.values():
             shutil.rmtree(end.own, ignore_errors=True)
         self.values.clear()
         self._asked = {}
-        self._ends = {
-            end.text: self.make_tested_version(self.add_shared_packages(end.requested()))
-            for end in (old, new)
-        }
+        self.ends = {end.text: self.make_tested_version(end) for end in (old, new)}
         ends = []
         for which, candidate in (("OLD", old), ("NEW", new)):
             self.skipped.pop(candidate.text, None)
@@ -141,10 +139,9 @@ class Search:
         if not self.symptom.foreign or candidate.text in self._repeated:
             return
         self._repeated.add(candidate.text)
-        version = candidate.requested()
-        if candidate.text not in self.apart:
-            version = self.add_shared_packages(version)
-        checked = self._ends.get(candidate.text) or self.make_tested_version(version)
+        checked = self.ends.get(candidate.text) or self.make_tested_version(
+            candidate, candidate.text not in self.apart
+        )
         second = replace(checked, folder=checked.folder / "again")
         second.folder.mkdir(exist_ok=True)
         try:
@@ -161,7 +158,7 @@ class Search:
 
     def remove_files_of_version(self, checked: TestedVersion) -> None:
         """Remove the files of a measured version; the ends stay."""
-        if checked.folder in [end.folder for end in self._ends.values()]:
+        if checked.folder in [end.folder for end in self.ends.values()]:
             return
         shutil.rmtree(checked.own, ignore_errors=True)
         checkout = self._find_checkout_folder(checked.resolved.requested)
@@ -185,16 +182,13 @@ class Search:
         """Describe values that only one of the two ends has."""
         return [
             f"{scope or self.symptom.title}, which {end} does not answer"
-            for end in self._ends
-            for other_end in self._ends
+            for end in self.ends
+            for other_end in self.ends
             for scope in sorted(self.values[other_end].keys() - self.values[end].keys())
         ]
 
-    def describe_error_of_end(self, end: str) -> str:
-        return self.symptom.why(self._ends[end])
-
     def _are_ends_different(self) -> bool:
-        new = self.values[list(self._ends)[1]]
+        new = self.values[list(self.ends)[1]]
         return any(new[scope] != text for scope, text in self._asked.items())
 
     def measure_value(self, candidate: Candidate) -> Value | None:
@@ -237,51 +231,34 @@ class Search:
         return ", ".join(f"{scope}: {text}" for scope, text in sorted(named.items()))
 
     def _measure_candidate(self, candidate: Candidate) -> Value:
-        end = self._ends.get(candidate.text)
+        end = self.ends.get(candidate.text)
         if end is not None:
             return self.symptom.value(end, self._old_end)
-        version = candidate.requested()
         try:
-            return self._measure_version(self.add_shared_packages(version))
+            return self._measure_and_remove(self.make_tested_version(candidate))
         except installer.Unreachable:
             raise
         except UserError:
-            if not (self.shared and version.requirements):
+            if not (self.shared and candidate.requested().requirements):
                 raise
         # packages that both ends share do not fit this version; those of its release may
-        value = self._measure_version(version)
-        rows = self._resolve_version(version).versions
-        own = (
-            sorted(set(rows.rows.values()) - {*self.shared, *version.requirements}) if rows else ()
-        )
+        checked = self.make_tested_version(candidate, with_shared=False)
+        value = self._measure_and_remove(checked)
+        rows = set(checked.resolved.versions.rows.values()) if checked.resolved.versions else set()
+        own = sorted(rows - {*self.shared, *checked.resolved.requested.requirements})
         names = {row.partition("==")[0] for row in self.shared}
         self.apart[candidate.text] = ", ".join(r for r in own if r.partition("==")[0] in names)
         return value
 
-    def _measure_version(self, version: RequestedVersion) -> Value:
-        checked = self.make_tested_version(version)
+    def _measure_and_remove(self, checked: TestedVersion) -> Value:
         try:
             return self.symptom.value(checked, self._old_end)
         finally:
             self.remove_files_of_version(checked)
 
-    def add_shared_packages(self, version: RequestedVersion) -> RequestedVersion:
-        """Add the packages that both ends share to a version."""
-        return (
-            version.add_missing_pins(self.shared)
-            if self.shared and version.requirements
-            else version
-        )
-
-    def _resolve_version(self, version: RequestedVersion) -> ResolvedVersion:
-        nothing = RequestedVersion("installed")
-        return resolved.resolve_versions(
-            nothing, version, self.adapters, cached_folders.ignore_message
-        )[1]
-
     @property
     def _old_end(self) -> TestedVersion:
-        return next(iter(self._ends.values()))
+        return next(iter(self.ends.values()))
 
     @cached_property
     def _cache_key_texts_of_search(self) -> list[str]:
@@ -299,9 +276,18 @@ class Search:
         pins = [f"{name}=={v}" for name, v in installed.map_installed_versions().items()]
         return [*pins, *digests]
 
-    def make_tested_version(self, version: RequestedVersion) -> TestedVersion:
-        """Return a version to measure; it is installed when something is measured in it."""
-        resolved_version = self._resolve_version(version)
+    def make_tested_version(self, candidate: Candidate, with_shared: bool = True) -> TestedVersion:
+        """Return a version to measure; it is installed when something is measured in it.
+
+        Args:
+            with_shared: whether it runs with the packages that both ends share.
+        """
+        version = candidate.requested()
+        if with_shared and self.shared and version.requirements:
+            version = version.add_missing_pins(self.shared)
+        _, resolved_version = resolved.resolve_versions(
+            RequestedVersion("installed"), version, self.adapters, cached_folders.ignore_message
+        )
         parts = [*self._list_cache_key_texts(resolved_version), *self._cache_key_texts_of_search]
         folder = cached_folders.locate_cache() / "versions" / state.name_recordings_folder(parts)
         folder.mkdir(parents=True, exist_ok=True)
@@ -374,22 +360,20 @@ def search_changing_release(
 
     shared = _list_shared_packages(old, new, python, adapters, log)
     with _start_search(symptom, adapters, log, shared) as search:
-        differ = search.measure_ends(make_candidate(old), make_candidate(new))
-        result = _make_result_from_both_ends(
-            search, ends[0].text, ends[1].text, make_candidate(old), make_candidate(new)
-        )
+        both = make_candidate(old), make_candidate(new)
+        differ = search.measure_ends(*both)
+        result = _make_result_from_both_ends(search, ends[0].text, ends[1].text, *both)
         result = replace(result, unsearched=(*unsearched, *result.unsearched))
-        _require_environments_match_releases(
-            search, ends, (make_candidate(old), make_candidate(new))
-        )
+        _require_environments_match_releases(search, ends, both)
         if not differ:
             return result
 
-        def check_with_new_packages(names: frozenset[str]) -> str:
-            tried = make_candidate({**old, **{n: new[n] for n in names}})
-            return search.compare_with_old_end(tried)
-
-        needed = bisection.find_smallest_differing_set(differing, check_with_new_packages)
+        needed = bisection.find_smallest_differing_set(
+            differing,
+            lambda names: search.compare_with_old_end(
+                make_candidate({**old, **{name: new[name] for name in names}})
+            ),
+        )
         pins = {**old, **{name: new[name] for name in needed}}
         steps: list[SymptomChange] = []
         count = 0
@@ -401,7 +385,7 @@ def search_changing_release(
             row = [make_candidate({**pins, package: release}) for release in releases]
             count += len(row)
             progress.begin_stage(_CHECKING)
-            first = row[0] if search.measure_value(row[0]) else make_candidate(old)
+            first = row[0] if search.measure_value(row[0]) else both[0]
             if search.measure_ends(first, row[-1]):
                 for step in _find_changing_steps(search, row, finds_all):
                     change = _explain_found_step(search, row, step, releases, package)
@@ -460,20 +444,14 @@ def _list_shared_packages(
         versions.request_version_of_pins(pins, python) for pins in (old, new)
     )
     pair = resolved.resolve_versions(old_request, new_request, adapters, log)
-    rows = [dict(version.versions.rows) if version.versions else {} for version in pair]
-    differing = [
-        set(version.versions.missing_rows) if version.versions else set() for version in pair
-    ]
-    if python:
-        # all packages, as none of them is installed in an environment of its own
-        differing = [set(common_pins.values()) for common_pins in rows]
-    return tuple(
-        sorted(
-            row
-            for name, row in rows[0].items()
-            if rows[1].get(name) == row and row in differing[0] and name not in old
-        )
-    )
+    old_versions, new_versions = (version.versions for version in pair)
+    if old_versions is None or new_versions is None:
+        return ()
+    rows = {name: row for name, row in old_versions.rows.items()
+            if new_versions.rows.get(name) == row and name not in old}  # fmt: skip
+    # in an environment of its own none of them is installed
+    missing = rows.values() if python else old_versions.missing_rows
+    return tuple(sorted({*rows.values()} & {*missing}))
 
 
 def _find_changing_steps(
@@ -519,11 +497,10 @@ def search_changing_commit(
         count, merged = 0, ""
         result: BisectResult | None = None
         while True:
-            history = list(
-                revisions.list_parents_between(repository, old, new, first_parent).items()
-            )
-            numbers = {name: number for number, (name, _) in enumerate(history)}
-            row = [candidate(name) for name, _ in history]
+            history = revisions.list_parents_between(repository, old, new, first_parent)
+            commits = list(history)
+            numbers = {name: number for number, name in enumerate(commits)}
+            row = [candidate(name) for name in commits]
             count += len(row)
             progress.begin_stage(_CHECKING)
             differ = search.measure_ends(row[0], row[-1])
@@ -534,20 +511,20 @@ def search_changing_commit(
             if not differ:
                 return result
             step = _find_first_changing_step(
-                search, row, [[numbers[p] for p in parents] for _, parents in history]
+                search, row, [[numbers[p] for p in parents] for parents in history.values()]
             )
             if step.between or first_parent:
                 break
             # what a merge brings from a branch that left before OLD lies on that branch
             branch_ends, merged = _find_merged_branch(
-                search, repository, history[step.new][0], numbers, candidate
+                search, repository, commits[step.new], numbers, candidate
             )
             if branch_ends is None:
                 break
             old, new = branch_ends
         change = _explain_found_step(search, row, step)
         (old_name, _), (new_name, date) = (
-            revisions.describe_commit(repository, history[n][0]) for n in (step.old, step.new)
+            revisions.describe_commit(repository, commits[n]) for n in (step.old, step.new)
         )
         change = replace(change, old=old_name, new=new_name, date=date, merged=merged)
         return _add_checked_and_skipped_versions(search, replace(result, steps=(change,)), count)
@@ -608,18 +585,17 @@ def _make_result_from_both_ends(
             search.describe_value_of_version(last_version.text),
         ),
         unsearched=tuple(search.describe_one_sided_values()),
-        why=search.describe_error_of_end(last_version.text),
+        why=search.symptom.why(search.ends[last_version.text]),
     )
 
 
 def _add_checked_and_skipped_versions(
     search: Search, result: BisectResult, candidates: int
 ) -> BisectResult:
-    checked = len(search.checked - search.skipped.keys())
     return replace(
         result,
         candidates=candidates,
-        checked=checked,
+        checked=len(search.checked - search.skipped.keys()),
         skipped=tuple(search.skipped.items()),
         apart=tuple(search.apart.items()),
     )
@@ -661,13 +637,10 @@ def _explain_found_step(
         change = replace(change, apart=f"{apart}: that may be the cause of the difference")
     search.say(f"explaining {change.old} -> {change.new}")
     progress.begin_stage("explaining the step")
-    requested_versions = [candidate.requested() for candidate in (old, new)]
-    if not {old.text, new.text} & search.apart.keys():
-        requested_versions = [search.add_shared_packages(version) for version in requested_versions]
+    with_shared = not {old.text, new.text} & search.apart.keys()
     neighbours = (
-        search.make_tested_version(requested_versions[0]),
-        search.make_tested_version(requested_versions[1]),
-    )
+        search.make_tested_version(old, with_shared), search.make_tested_version(new, with_shared),
+    )  # fmt: skip
     try:
         return explanation.explain_changing_step(
             change, search.symptom, neighbours, search.adapters

@@ -161,25 +161,18 @@ def make_symptom_of_detail(adapter: Adapter, id: str) -> Symptom:
     detail_entry = registry.get_detail(id)
 
     def find_variants(checked: TestedVersion, _: TestedVersion) -> Value:
-        answers = {
-            scope: scope_answer
-            for (_, scope), scope_answer in checked.fingerprint_details(
-                adapter, [detail_entry]
-            ).found.items()
-        }
+        answers = checked.fingerprint_details(adapter, [detail_entry]).found
         if not answers:
             raise Unchecked(f"no probe measures {id} in this version")
         words = {}
-        for scope, answer in answers.items():
+        for (_id, scope), answer in answers.items():
             if answer.observed is not None:
                 unknown = ", ".join(map(repr, answer.observed))
                 words[scope] = answer.variant or f"unknown variant: {unknown}"
             elif answer.why == ABSENT:
                 words[scope] = NOT_THERE
         if not words:
-            raise Unchecked(
-                "; ".join(dict.fromkeys(scope_answer.text for scope_answer in answers.values()))
-            )
+            raise Unchecked("; ".join(dict.fromkeys(answer.text for answer in answers.values())))
         return words
 
     return Symptom(f"detail {id}", find_variants, details=(id,), name=id)
@@ -187,17 +180,11 @@ def make_symptom_of_detail(adapter: Adapter, id: str) -> Symptom:
 
 def _check_algorithm_exists(adapter: Adapter, owner: str, default_name: str) -> None:
     """Raise UserError for an algorithm that no version can have, before any version is made."""
+    algorithms = [*adapter.framework.algorithms, *adapter.framework.behavior_only]
     try:
-        default_algorithms = [
-            algorithm for algorithm, _ in adapter.read.read_defaults_of_all_arguments()
-        ]
+        algorithms += [name for name, _ in adapter.read.read_defaults_of_all_arguments()]
     except Exception:  # foreign code of a framework that need not be installed here
         return
-    algorithms = [
-        *adapter.framework.algorithms,
-        *adapter.framework.behavior_only,
-        *default_algorithms,
-    ]
     if "." not in owner and owner not in algorithms:
         raise UserError(
             f"--default is '{default_name}', and '{owner}' is no algorithm that is compared here; "
@@ -243,10 +230,8 @@ def make_symptom_of_default(adapter: Adapter, option: str) -> Symptom:
 
     def list_candidate_names(checked: TestedVersion) -> set[str]:
         answered = checked.fingerprint_details(adapter)
-        rows = [*answered.defaults.items(), *answered.signatures.items()]
-        return {
-            f"{key.partition(' ')[0]} {name}" for key, parameters in rows for name in parameters
-        }
+        rows = {**answered.defaults, **answered.signatures}
+        return {f"{key.partition(' ')[0]} {name}" for key, own in rows.items() for name in own}
 
     return Symptom(f"default of {option}", find_default, list_candidate_names, name=option)
 
@@ -332,11 +317,10 @@ def _make_value_of_training(training: Training) -> Callable[[TestedVersion, Test
         if isinstance(compared, UncomparedTraining):
             raise Unchecked("; ".join(dict.fromkeys(compared.reasons.values())))
         if compared.trains_the_same:
-            old, new = (
+            compared = compared_trainings.compare_traces_and_their_ends(
                 base.record_again_and_mark_unsteady(training),
                 checked.record_again_and_mark_unsteady(training),
             )
-            compared = compared_trainings.compare_traces_and_their_ends(old, new)
         if compared.first is None:
             return {"": compared.verdict}
         first = explain.describe_divergence(compared.first)[0].removeprefix("first difference ")
@@ -375,12 +359,9 @@ def make_symptom_of_command(command: str) -> Symptom:
             encoding="utf-8",
             errors="replace",
         )
-        complaint = (
-            extract_last_message(completed.stderr or completed.stdout)
-            if completed.returncode
-            else ""
-        )
-        return [completed.returncode, complaint]
+        if not completed.returncode:
+            return [0, ""]
+        return [completed.returncode, extract_last_message(completed.stderr or completed.stdout)]
 
     def find_exit_code(checked: TestedVersion, _: TestedVersion) -> Value:
         code, complaint = checked.measure_or_read("command", run_command)

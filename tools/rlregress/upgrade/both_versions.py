@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rlregress.model.code import ChangedPiece
 from rlregress.model.differences import Entry
+from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Culprits, PhysicsComparison, PieceExecution
 from rlregress.upgrade import recordings
 from rlregress.upgrade.differences import outside_training
@@ -15,40 +16,37 @@ from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.evidence import costs, coverage, direct_calls
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Runtimes
-from rlregress.upgrade.recordings import Recorded, Traces
+from rlregress.upgrade.recordings import Recorded
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import entries
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ExecutedCode:
     """The code that trainings executed, and the result of each training.
 
     Attributes:
-        traces: of the old and of the new version, by the training's name.
+        old, new: traces of each version, by the training's name.
         checks: see ``entries.map_checks_to_states``.
     """
 
-    traces: Traces = field(default_factory=lambda: ({}, {}))
+    old: Mapping[str, Trace] = field(default_factory=dict)
+    new: Mapping[str, Trace] = field(default_factory=dict)
     checks: Mapping[str, tuple[str, Culprits | None]] = field(default_factory=dict)
 
-    def map_trainings_to_header_values(self, key: str) -> dict[str, set[str]]:
-        """Return training -> the values under ``key`` in the header of the new version's trace."""
-        return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
+    def __or__(self, further: ExecutedCode) -> ExecutedCode:
+        """Return the code that either group of trainings executed."""
+        return ExecutedCode(
+            {**self.old, **further.old}, {**self.new, **further.new},
+            {**self.checks, **further.checks},
+        )  # fmt: skip
 
-
-def join_executed_code(executed_codes: Sequence[ExecutedCode]) -> ExecutedCode:
-    """Join the executed code of several groups of trainings."""
-    old, new = (
-        {
-            name: trace
-            for executed in executed_codes
-            for name, trace in executed.traces[number].items()
+    def map_trainings_to_header_values(self, *keys: str) -> dict[str, set[str]]:
+        """Return training -> the values under ``keys`` in the header of the new version's trace."""
+        return {
+            name: {value for key in keys for value in trace.header.get(key, ())}
+            for name, trace in self.new.items()
         }
-        for number in range(2)
-    )
-    checks = {name: check for executed in executed_codes for name, check in executed.checks.items()}
-    return ExecutedCode(traces=(old, new), checks=checks)
 
 
 @dataclass(frozen=True)
@@ -87,11 +85,11 @@ class BothVersions:
         old, new = recorded.traces
         # culprits of trainings that are close, or differ in logs only, still need direct calls
         explained = [
-            culprits[training.name]
-            for training in recorded.traced
-            if training.name in culprits
-            and training.comparison.verdict == "diverged"
-            and not training.comparison.trains_the_same
+            culprits[t.name]
+            for t in recorded.traced
+            if t.name in culprits
+            and t.comparison.verdict == "diverged"
+            and not t.comparison.trains_the_same
         ]
         with options.limit_stage("calls"):
             executions = direct_calls.compare_captured_calls(
@@ -141,15 +139,12 @@ class BothVersions:
     ) -> list[Entry]:
         """Return entries that belong to no framework: metadata, packages, files, environments."""
         inventory = self.inventory
-        used = {
-            name: imported | executed.map_trainings_to_header_values("opened").get(name, set())
-            for name, imported in executed.map_trainings_to_header_values("imported").items()
-        }
+        used = executed.map_trainings_to_header_values("imported", "opened")
         packages = executed.map_trainings_to_header_values("distributions_imported")
         return [
             *self.list_entries_of_code(
                 coverage.measure_execution_of_pieces(
-                    pieces, executed.traces, {}, self.new_package_folders
+                    pieces, (executed.old, executed.new), {}, self.new_package_folders
                 ),
                 executed,
             ),

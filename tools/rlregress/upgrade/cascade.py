@@ -31,10 +31,11 @@ from rlregress.trace.child_processes import (
     is_time_over,
     limit_processes,
     note_skipped_task,
+    raise_if_time_is_over,
     was_anything_skipped,
 )
 from rlregress.trace.recording_processes import make_current_runtime
-from rlregress.upgrade.both_versions import BothVersions, ExecutedCode, join_executed_code
+from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
 from rlregress.upgrade.differences import early_answers
 from rlregress.upgrade.differences.inventory import Inventory, list_differences
 from rlregress.upgrade.evidence import (
@@ -56,7 +57,7 @@ from rlregress.upgrade.framework_comparison import (
 )
 from rlregress.upgrade.script_comparison import compare_script
 from rlregress.upgrade.upgrade_options import Options
-from rlregress.upgrade.verdict import accepted, entries, not_checked
+from rlregress.upgrade.verdict import accepted, entries
 from rlregress.upgrade.versions import (
     affected,
     cached_folders,
@@ -164,10 +165,8 @@ def _prepare_and_compare_versions(
     _require_one_interpreter(old, new)
     progress.begin_stage("listing what differs")
     differences = list_differences(pair, old, new, options.compute_stage_end_time("names"))
-    for line in (
-        differences.summary,
-        *early_answers.describe_broken_names_and_lost_packages(differences),
-    ):
+    early = early_answers.describe_broken_names_and_lost_packages(differences)
+    for line in (differences.summary, *early):
         options.say(line)
     options = replace(options, compared_from=time.time())
     script = None
@@ -220,21 +219,18 @@ def _check_checkpoint_options(options: Options) -> None:
 
 def _require_known_algorithms_and_scenarios(adapters: Sequence[Adapter], options: Options) -> None:
     """Raise UserError early for a scenario or algorithm that no version can have."""
-    titles = []
+    titles: set[str] = set()
     for adapter in adapters:
+        framework = adapter.framework
         try:
-            titles.append(
-                {
-                    *adapter.list_trace_trainings(),
-                    *adapter.framework.algorithms,
-                    *adapter.framework.behavior_only,
-                }
-            )
+            own = {*adapter.list_trace_trainings(), *framework.algorithms, *framework.behavior_only}
         except Exception:  # foreign code of a framework that need not be installed here
-            titles.append(set())
-    if all(titles):
-        # an installed copy may lack trainings that the two versions have, as scripts for gym do
-        _require_algorithms_and_scenarios_among(set().union(*titles), options)
+            return
+        if not own:
+            # an installed copy may lack trainings that the two versions have, as scripts for gym do
+            return
+        titles |= own
+    _require_algorithms_and_scenarios_among(titles, options)
 
 
 def _require_probed_algorithms_and_scenarios(
@@ -264,14 +260,13 @@ def _require_algorithms_and_scenarios_among(titles: Iterable[str], options: Opti
 
 
 def _require_one_interpreter(old: PreparedVersion, new: PreparedVersion) -> None:
-    pythons = [
+    old_python, new_python = (
         interpreters.find_python_version_of_runtime(version.runtime) for version in (old, new)
-    ]
-    if pythons[0] != pythons[1]:
+    )
+    if old_python != new_python:
         raise UserError(
-            f"the old version runs on Python {pythons[0]} and the new version on {pythons[1]}; "
-            "bits can only be "
-            "compared under one interpreter: make both versions with the same one"
+            f"the old version runs on Python {old_python} and the new version on {new_python}; "
+            "bits can only be compared under one interpreter: make both versions with the same one"
         )
 
 
@@ -338,35 +333,31 @@ def _compare_versions(
     old, new = prepared
     with Runtimes((old.runtime, new.runtime), folders, options.workers) as runtimes:
         both = BothVersions(runtimes, differences, options)
-        script_result, executed_codes = None, []
+        script_result, executed = None, ExecutedCode()
         if script is not None:
             # first: the user named it, and it shows which details matter to it
             script_result, executed = compare_script(
                 both, script.add_packages_to_note(differences.list_differing_packages_except(()))
             )
-            executed_codes.append(executed)
-        left_out = [
-            _list_unused_detail_families(adapter, executed_codes, options)
-            for adapter in resolved.adapters
-        ]
-        prints = _start_probes(both, resolved.adapters, left_out)
+        adapters = resolved.adapters
+        left_out = [_list_unused_detail_families(x, executed, options) for x in adapters]
+        prints = _start_probes(both, adapters, left_out)
         played = (
             runtimes.call_for_each_version("physics", physics_comparison.play_actions_and_policies)
             if resolved.changes_physics
             else None
         )
-        planned = _wait_and_plan_comparisons(both, resolved.adapters, prints, prepared)
-        files_of = resolved.adapters if options.loads_old_files else ()
+        planned = _wait_and_plan_comparisons(both, adapters, prints, prepared, left_out)
+        files_of = adapters if options.loads_old_files else ()
         framework_results = []
-        for framework_result, executed in _compare_frameworks(both, planned, left_out):
+        for diff in planned:
+            framework_result, executed_by_framework = compare_framework(both, diff)
             framework_results.append(framework_result)
-            executed_codes.append(executed)
+            executed |= executed_by_framework
         # last: where time is limited, trainings come first
         framework_results = _add_comparison_of_old_files(both, framework_results, files_of)
         environments = _compare_played_environments(played, options) if played is not None else []
-    unowned = (
-        [] if script is not None else list_pieces_of_no_framework(resolved.adapters, differences)
-    )
+    unowned = [] if script is not None else list_pieces_of_no_framework(adapters, differences)
     unused = _find_broken_names_unused_by_user(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
@@ -380,9 +371,7 @@ def _compare_versions(
         script=script_result,
         file=options.checkpoint.name if options.checkpoint is not None else "",
         other_packages=tuple(
-            both.list_entries_without_framework(
-                unowned, join_executed_code(executed_codes), environments, unused
-            )
+            both.list_entries_without_framework(unowned, executed, environments, unused)
         ),
         pinned=resolved.pinned,
         min_coverage=coverage_,
@@ -413,15 +402,18 @@ def _wait_and_plan_comparisons(
     adapters: Sequence[Adapter],
     fingerprints: Sequence[Answers],
     prepared: tuple[PreparedVersion, PreparedVersion],
+    left_out: Sequence[Sequence[str]],
 ) -> list[FrameworkDifferences]:
     """Wait for the probes of each framework; return its differences and planned trainings."""
     options = versions.options
     progress.begin_stage("probing details on both versions")
     planned = []
-    for adapter, answers in zip(adapters, fingerprints, strict=True):
+    for adapter, answers, families in zip(adapters, fingerprints, left_out, strict=True):
         results = _wait_for_probes(answers, adapter)
         selects = not options.trace_all and state.has_same_surroundings(*prepared, adapter)
-        planned.append(FrameworkDifferences(adapter, versions.inventory, results, options, selects))
+        planned.append(
+            FrameworkDifferences(adapter, versions.inventory, results, options, selects, families)
+        )
     # before anything trains: what differs is known here
     for line in (line for own in planned for line in own.sentences_on_probes):
         options.say(line)
@@ -430,32 +422,6 @@ def _wait_and_plan_comparisons(
             [fingerprint for own in planned for fingerprint in own.prints], options
         )
     return planned
-
-
-def _compare_frameworks(
-    versions: BothVersions,
-    planned: Sequence[FrameworkDifferences],
-    left_out: Sequence[Sequence[str]],
-) -> Iterator[tuple[FrameworkResult, ExecutedCode]]:
-    """Yield the result of each framework, and the code that its trainings executed.
-
-    Args:
-        left_out: families of details that are not probed, of each framework.
-    """
-    options = versions.options
-    for own, families in zip(planned, left_out, strict=True):
-        framework_result, executed = compare_framework(versions, own)
-        built_in = [name for version in own.prints for name in version.algorithms]
-        lacks = not_checked.list_unchecked_subjects(own.adapter, options, families, built_in)
-        extra = entries.make_one_sided_training_entries(own.one_sided, framework_result.name)
-        yield (
-            replace(
-                framework_result,
-                entries=(*framework_result.entries, *extra),
-                not_checked=tuple(lacks),
-            ),
-            executed,
-        )
 
 
 def _add_comparison_of_old_files(
@@ -490,23 +456,22 @@ def _add_comparison_of_old_files(
 
 
 def _list_unused_detail_families(
-    adapter: Adapter, executed_codes: Sequence[ExecutedCode], options: Options
+    adapter: Adapter, executed: ExecutedCode, options: Options
 ) -> list[str]:
     """Return the families of details that neither the chosen algorithms nor the script use."""
-    names = (
-        options.algorithms
-        if options.script is None
-        else _list_executed_files(adapter, executed_codes)
-    )
+    names: Iterable[str] = options.algorithms
+    if options.script is not None:
+        # the framework's files of which the script executed functions
+        files = executed.map_trainings_to_header_values("functions").values()
+        modules = adapter.framework.modules
+        names = [file for own in files for file in own if file.partition("/")[0] in modules]
     subjects = [set(re.split(r"[/_.]", name)) for name in names]
     words = set().union(*subjects)
     if not words:
         # nothing was chosen, or it is not known what the script executes
         return []
-    is_about, algorithms = (
-        adapter.framework.do_words_name_algorithm,
-        _list_algorithms_of_all_adapters(),
-    )
+    is_about = adapter.framework.do_words_name_algorithm
+    algorithms = _list_algorithms_of_all_adapters()
     other_families = {name for name in algorithms if not is_about(name, words)}
     # A script may use a family of others without their class. So may A2C, which has no details of
     # its own.
@@ -514,17 +479,6 @@ def _list_unused_detail_families(
     if options.script is None and has_details:
         other_families |= requested_names.list_families_only_of_algorithms(other_families)
     return sorted(other_families - words)
-
-
-def _list_executed_files(adapter: Adapter, executed_codes: Sequence[ExecutedCode]) -> list[str]:
-    """Return the framework's files of which a script executed functions."""
-    return [
-        file
-        for executed in executed_codes
-        for files in executed.map_trainings_to_header_values("functions").values()
-        for file in files
-        if file.partition("/")[0] in adapter.framework.modules
-    ]
 
 
 def _list_algorithms_of_all_adapters() -> frozenset[str]:
@@ -573,11 +527,10 @@ def _compare_played_environments(played: Answers, options: Options) -> list[Phys
         )
     except OutOfTime as error:
         note_skipped_task("physics")
-        environments = [
-            PhysicsComparison(
-                environment="physics", step=None, note=str(error), missing="old and new"
-            )
-        ]
+        late = PhysicsComparison(
+            environment="physics", step=None, note=str(error), missing="old and new"
+        )
+        environments = [late]
     differing = sum(environment.differs for environment in environments)
     options.say(f"physics: {differing} of {len(environments)} environments differ")
     return environments
@@ -603,23 +556,17 @@ def _train_new_version_and_judge_returns(
     if not options.returns or not names:
         return framework_result
     progress.begin_stage("training, to judge returns")
-    if is_time_over():
-        note_skipped_task(f"returns of {', '.join(names)}")
-        return framework_result
-    options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
     folder = options.report / f"returns-{adapter.name}"
     old, new = (prepared.runtime for prepared in versions)
     trained = CheckOptions(folder, one_look=options.one_look, workers=options.workers)
     try:
+        raise_if_time_is_over()
+        options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
         verdict = return_gate.train_and_judge(adapter, names, (old, new), trained, options.say)
     except OutOfTime:
         note_skipped_task(f"returns of {', '.join(names)}")
         return framework_result
-    entry = (
-        entries.make_returns_entry(verdict.verdict, framework_result.name)
-        if verdict is not None
-        else None
-    )
-    return framework_result.add_returns_verdict(
-        verdict, frozenset(return_gate.find_algorithms_with_stored_runs(adapter)), entry
-    )
+    stored, entry = frozenset(return_gate.find_algorithms_with_stored_runs(adapter)), None
+    if verdict is not None:
+        entry = entries.make_returns_entry(verdict.verdict, framework_result.name)
+    return framework_result.add_returns_verdict(verdict, stored, entry)

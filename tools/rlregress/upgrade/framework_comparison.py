@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, ChangedPiece
@@ -20,7 +21,7 @@ from rlregress.upgrade.evidence.runtimes import NotedFunctions
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.recordings import Recorded
 from rlregress.upgrade.upgrade_options import Options
-from rlregress.upgrade.verdict import entries
+from rlregress.upgrade.verdict import entries, not_checked
 
 
 class FrameworkDifferences:
@@ -29,6 +30,7 @@ class FrameworkDifferences:
     Args:
         fingerprints: of both versions, from its probes.
         selects: the old version records only the trainings that execute something that differs.
+        left_out: families of details that are not probed.
 
     Attributes:
         trainings: those to record.
@@ -42,8 +44,13 @@ class FrameworkDifferences:
         fingerprints: tuple[Fingerprint, Fingerprint],
         options: Options,
         selects: bool,
+        left_out: Sequence[str],
     ) -> None:
         self.adapter, self.prints, self.selects = adapter, fingerprints, selects
+        built_in = [title for fingerprint in fingerprints for title in fingerprint.algorithms]
+        self.not_checked = tuple(
+            not_checked.list_unchecked_subjects(adapter, options, left_out, built_in)
+        )
         self.trainings, self.one_sided = list_common_and_one_sided_trainings(
             adapter, fingerprints, options
         )
@@ -51,10 +58,8 @@ class FrameworkDifferences:
         self.trainings = [training.add_packages_to_note(more) for training in self.trainings]
         # with a script, pieces of code belong to the script
         has_code = options.script is None
-        versions = [
-            fingerprint.versions.get(adapter.framework.packages[0], "")
-            for fingerprint in fingerprints
-        ]
+        package = adapter.framework.packages[0]
+        versions = [fingerprint.versions.get(package, "") for fingerprint in fingerprints]
         elsewhere = attribution.find_details_documented_for_other_versions(adapter, *versions)
         self.details = version_fingerprints.compare_fingerprints(*fingerprints, elsewhere)
         self.defaults = tuple(version_fingerprints.list_changed_defaults(*fingerprints))
@@ -148,22 +153,13 @@ def list_common_and_one_sided_trainings(
     # if the algorithms of a version cannot be listed, its trainings fail with the reason
     in_old = set(new.algorithms if old.no_algorithms else old.algorithms)
     in_new = set(old.algorithms if new.no_algorithms else new.algorithms)
-    chosen = {
-        title: None
-        for title in (*old.algorithms, *new.algorithms)
-        if options.script is None and options.includes_training(title)
-    }
-    trainings = [
-        compared_trainings.make_built_in_training(adapter, title)
-        for title in chosen
-        if title in in_old & in_new
-    ]
-    one_sided = {"old": in_old - in_new, "new": in_new - in_old}
-    return trainings, {
-        title: label
-        for label, titles in one_sided.items()
-        for title in sorted(titles & chosen.keys())
-    }
+    titles = dict.fromkeys((*old.algorithms, *new.algorithms)) if options.script is None else {}
+    chosen = [title for title in titles if options.includes_training(title)]
+    make_training = partial(compared_trainings.make_built_in_training, adapter)
+    trainings = [make_training(title) for title in chosen if title in in_old & in_new]
+    alone = {label: sorted(titles.intersection(chosen))
+             for label, titles in (("old", in_old - in_new), ("new", in_new - in_old))}  # fmt: skip
+    return trainings, {title: label for label, titles in alone.items() for title in titles}
 
 
 def compare_framework(
@@ -186,8 +182,7 @@ def compare_framework(
     evident = [check for check in checks if check.name not in recorded.stand_ins]
     details = entries.make_detail_entries(diff.details, diff.standing, diff.name)
     executed = ExecutedCode(
-        traces=recorded.traces,
-        checks=entries.map_checks_to_states([*evident, *details], recorded.culprits),
+        *recorded.traces, entries.map_checks_to_states([*evident, *details], recorded.culprits)
     )
     functions = [
         *attribution.select_functions_that_explain(
@@ -214,6 +209,7 @@ def compare_framework(
             *details,
             *entries.make_default_entries(diff.defaults, diff.unread, diff.name),
             *versions.list_entries_of_code(recorded.executions, executed, diff.name),
+            *entries.make_one_sided_training_entries(diff.one_sided, diff.name),
         ),
         executions=tuple(recorded.executions),
         culprits=recorded.culprits,
@@ -221,6 +217,7 @@ def compare_framework(
             functions, recordings.collect_executed_lines(recorded.traces[1])
         ),
         costs=recorded.costs,
+        not_checked=diff.not_checked,
     )
     return described, executed
 

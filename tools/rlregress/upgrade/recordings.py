@@ -137,9 +137,16 @@ def compare_trainings_of_both_versions(
         for t in trainings
         if t.name in old and t.name in new and not is_time_over()
     }
-    late = [training for training in trainings if training.name not in once]
-    trainings = [training for training in trainings if training.name in once]
-    stand_for = _choose_representative_trainings(once, (old, new), differing, sole_differences)
+    late = [t for t in trainings if t.name not in once]
+    trainings = [t for t in trainings if t.name in once]
+    diverging = {
+        name: comparison
+        for name, comparison in once.items()
+        if isinstance(comparison, Comparison) and comparison.verdict != "equal"
+    }
+    stand_for = diverging_groups.choose_representatives(
+        diverging, (old, new), {piece.key for piece in differing}, sole_differences
+    )
     repetitions = _record_diverging_trainings_again(
         runtimes, trainings, once, (old, new), stand_for, options
     )
@@ -150,10 +157,8 @@ def compare_trainings_of_both_versions(
         runtimes, trainings, once, (old, new), stand_for, sole_differences, options
     )
     traced: list[ComparedTraining] = []
-    not_traced = [
-        compared_trainings.report_training_not_in_time(training, options.minutes)
-        for training in late
-    ]
+    report_late = partial(compared_trainings.report_training_not_in_time, minutes=options.minutes)
+    not_traced = [report_late(training) for training in late]
     if late:
         options.say(f"{len(late)} trainings were not compared: --minutes are over")
         note_skipped_task(
@@ -172,11 +177,7 @@ def compare_trainings_of_both_versions(
         traced.append(both)
         if both.has_no_scenario:
             options.say(f"{training.owner} {name}: {both.verdict_in_words}")
-    words = Counter(
-        traced_training.verdict_in_words
-        for traced_training in traced
-        if not traced_training.has_no_scenario
-    )
+    words = Counter(t.verdict_in_words for t in traced if not t.has_no_scenario)
     if words:
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
@@ -192,23 +193,6 @@ def compare_trainings_of_both_versions(
         not_traced=not_traced,
         traces=(old, new),
         stand_ins=stand_ins,
-    )
-
-
-def _choose_representative_trainings(
-    compared: Mapping[str, Comparison | UncomparedTraining],
-    traces: Traces,
-    differing: Sequence[ChangedPiece],
-    sole_differences: Mapping[str, tuple[str, str]],
-) -> dict[str, str]:
-    """Return diverging training -> the training that represents it."""
-    diverging = {
-        name: comparison
-        for name, comparison in compared.items()
-        if isinstance(comparison, Comparison) and compared_trainings.needs_repetition(comparison)
-    }
-    return diverging_groups.choose_representatives(
-        diverging, traces, {piece.key for piece in differing}, sole_differences
     )
 
 
@@ -228,9 +212,7 @@ def _record_diverging_trainings_again(
     """
     old, new = traces
     repetitions: dict[str, tuple[RepeatedTrace, RepeatedTrace]] = {}
-    to_repeat = [
-        training for training in trainings if stand_ins.get(training.name) == training.name
-    ]
+    to_repeat = [t for t in trainings if stand_ins.get(t.name) == t.name]
     while to_repeat:
         options.say(
             f"recording {len(to_repeat)} trainings again, to see whether they repeat themselves"
@@ -243,7 +225,7 @@ def _record_diverging_trainings_again(
         with options.limit_stage("causes"):
             old_again, new_again = runtimes.record_on_both_versions(named, repeats=True)
         recorded = old_again.keys() & new_again.keys()
-        names = [training.name for training in to_repeat if training.name in recorded]
+        names = [t.name for t in to_repeat if t.name in recorded]
         if len(names) < len(to_repeat):
             note_skipped_task("repetitions of trainings that differ: they count as different")
         repetitions |= {
@@ -253,26 +235,18 @@ def _record_diverging_trainings_again(
             for n in names
         }
         # a training that stands for others must give the same trace when it is repeated
-        loose = {
-            n
-            for n in names
-            if not all(traced_training.repeats for traced_training in repetitions[n])
-        }
+        loose = {n for n in names if not all(version.repeats for version in repetitions[n])}
         to_repeat = [
             t for t in trainings if stand_ins.get(t.name) in loose and t.name not in repetitions
         ]
         stand_ins.update({training.name: training.name for training in to_repeat})
     if repetitions:
-        noisy = sum(
-            not all(traced_training.repeats for traced_training in both)
-            for both in repetitions.values()
-        )
-        sentence = (
+        noisy = sum(not all(version.repeats for version in x) for x in repetitions.values())
+        options.say(
             f"{noisy} of {len(repetitions)} differ from their repetition"
             if noisy
             else "all equal their repetition: no difference is noise"
         )
-        options.say(sentence)
     return repetitions
 
 
@@ -342,11 +316,9 @@ def find_culprits_of_diverging(
         pieces: all code that differs; functions among it that culprits call are named with them.
     """
     diverging = [
-        training
-        for training in recorded.traced
-        if training.comparison.verdict != "equal"
-        and training.repeats
-        and training.name not in recorded.stand_ins
+        t
+        for t in recorded.traced
+        if t.comparison.verdict != "equal" and t.repeats and t.name not in recorded.stand_ins
     ]
     by_name = {training.name: training for training in trainings}
     if diverging and differing:
@@ -354,23 +326,14 @@ def find_culprits_of_diverging(
     if diverging:
         progress.begin_stage("looking for culprits")
     with options.limit_stage("causes"):
-        culprits_by_training = culprit_search.search_culprits(
-            diverging,
-            by_name,
-            differing,
-            lambda jobs: runtimes.record_without_storing("new", list(jobs)),
+        found = culprit_search.search_culprits(
+            diverging, by_name, differing, partial(runtimes.record_without_storing, "new")
         )
         if diverging and differing and is_time_over():
             note_skipped_task("the rest of the search for culprits")
-    culprits_by_training = {
-        name: culprit_search.add_one_sided_callees(culprits, pieces)
-        for name, culprits in culprits_by_training.items()
-    }
-    return culprits_by_training | {
-        name: culprits_by_training[searched]
-        for name, searched in recorded.stand_ins.items()
-        if searched in culprits_by_training
-    }
+    found = {n: culprit_search.add_one_sided_callees(own, pieces) for n, own in found.items()}
+    stand_ins = recorded.stand_ins.items()
+    return found | {name: found[searched] for name, searched in stand_ins if searched in found}
 
 
 def collect_executed_lines(traces: Mapping[str, Trace]) -> dict[str, set[int]]:

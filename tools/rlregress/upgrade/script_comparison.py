@@ -38,8 +38,7 @@ def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResu
         recorded.traced, recorded.not_traced, (), "", model.SCRIPT
     )
     executed = ExecutedCode(
-        traces=recorded.traces,
-        checks=entries.map_checks_to_states(checks, recorded.culprits),
+        *recorded.traces, entries.map_checks_to_states(checks, recorded.culprits)
     )
     functions = attribution.select_functions_that_explain(
         recorded.culprits.values(), (), (), recorded.executions
@@ -94,16 +93,10 @@ def _find_broken_names_in_script(
     """Return the names that are gone and that the script uses; None: none is gone."""
     broken = versions.inventory.broken_names
     path = Path((versions.options.script or {})["script"])
-    names = (
-        names_in_script.find_lost_names_in_script(path, broken, versions.runtimes)
-        if broken
-        else None
-    )
-    if (
-        names is not None
-        and isinstance(compared_script, ComparedTraining)
-        and compared_script.crash is None
-    ):
+    if not broken:
+        return None
+    names = names_in_script.find_lost_names_in_script(path, broken, versions.runtimes)
+    if isinstance(compared_script, ComparedTraining) and compared_script.crash is None:
         # what ended in an error may not have imported everything
         places = {
             place

@@ -59,7 +59,7 @@ def compare_training(name, old, new, record_again):
     comparison = compared_trainings.compare_recorded_training(name, old, new)
     if isinstance(comparison, UncomparedTraining):
         return comparison
-    again = record_again(comparison) if compared_trainings.needs_repetition(comparison) else None
+    again = record_again(comparison) if comparison.verdict != "equal" else None
     pairs = (
         compared_trainings.compare_versions_with_their_repetitions((old, new), again)
         if again is not None

@@ -85,7 +85,7 @@ def test_an_algorithm_may_have_details_alone():
 
 def _executed(*files):
     trace = Trace(header={"functions": {file: ["f"] for file in files}}, events=())
-    return ExecutedCode(traces=({}, {"train.py": trace}))
+    return ExecutedCode(new={"train.py": trace})
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def _executed(*files):
 def test_details_are_probed_of_what_a_script_executes(name, files, probed):
     """Those of other algorithms are left out, and listed; without knowledge none is."""
     adapter, options = frameworks.get_adapter(name), Options(script=SCRIPT)
-    left_out = cascade._list_unused_detail_families(adapter, [_executed(*files)], options)
+    left_out = cascade._list_unused_detail_families(adapter, _executed(*files), options)
     assert sorted({"ddpg", "dqn", "ppo", "sac", "td3"} - set(left_out)) == probed
     families = {detail.family for detail in cascade._select_details(left_out, options)}
     assert not families & set(left_out)
@@ -173,7 +173,7 @@ def test_details_that_no_named_algorithm_uses_are_left_out(name, algorithm, left
     """Also those of a family that is not named after an algorithm; what it may use is probed."""
     adapter = frameworks.get_adapter(name)
     alone, beside = (
-        cascade._list_unused_detail_families(adapter, [], Options(algorithms=names))
+        cascade._list_unused_detail_families(adapter, ExecutedCode(), Options(algorithms=names))
         for names in ([algorithm], [algorithm, "td3"])
     )
     assert left_out <= {*alone}

@@ -62,11 +62,8 @@ def describe_documented_variants(adapter: Adapter, detail: ChangedDetail) -> lis
     """Return the documented variants of a changed detail: since when, why, and where."""
     sentences = []
     with contextlib.suppress(UserError):
-        rows = [
-            r
-            for r in load_all_expectations(adapter)
-            if (r.id, r.scope) == (detail.id, detail.scope)
-        ]
+        key = detail.id, detail.scope
+        rows = [row for row in load_all_expectations(adapter) if (row.id, row.scope) == key]
         for row in sorted(rows, key=lambda row: Version(row.since)):
             if row.variant in (detail.old.variant, detail.new.variant):
                 until = f" until {row.until}" if row.until else ""
@@ -104,11 +101,8 @@ def _make_line_ranking(
         own = [(first, last) for first, last in spans if first <= high and last >= low]
         if not own:
             return 2 if spans else 0
-        return (
-            0
-            if any(line in executed_lines for first, last in own for line in range(first, last + 1))
-            else 1
-        )
+        lines = (line for first, last in own for line in range(first, last + 1))
+        return 0 if any(line in executed_lines for line in lines) else 1
 
     return rank_lines
 
@@ -144,11 +138,7 @@ def select_functions_that_explain(
         executions: show which functions differ when they are called directly.
     """
     named = [function for culprits in all_culprits for function in culprits.likely_functions[:1]]
-    named += [
-        execution.function
-        for execution in executions
-        if execution.calls is not None and execution.calls.arguments
-    ]
+    named += [x.function for x in executions if x.calls is not None and x.calls.arguments]
     for finding in group_details_by_functions(details, changed):
         named += finding.functions
     return named

@@ -21,12 +21,11 @@ from rlregress.upgrade.culprits.delta_debugging import (
     find_functions_at_divergence,
     join_earlier_culprits,
     list_revertible_functions,
-    make_training_with_reverted_functions,
 )
 from rlregress.upgrade.differences.known_changes import make_dotted_name
+from rlregress.upgrade.differences.old_code import list_old_code
 from rlregress.upgrade.evidence.compared_trainings import Training
 
-#: the stage in the progress of a command, which counts recordings.
 #: recordings of all searches together. One of ``_LONG`` events or more counts fully, a shorter one
 #: by its share of them, but as ``_LEAST`` at least.
 LIMIT = 300
@@ -44,12 +43,13 @@ def add_one_sided_callees(culprits: Culprits, functions: Sequence[ChangedPiece])
 
     They cannot be reverted by themselves: they come and go with their callers.
     """
-    alone = [
+    unnamed = [
         function
         for function in functions
-        if function.how != CODE_CHANGED and not function.runs_at_import
+        if function.how != CODE_CHANGED
+        and not function.runs_at_import
+        and function not in culprits.likely_functions
     ]
-    unnamed = [function for function in alone if function not in culprits.likely_functions]
     new: list[ChangedPiece] = []
     named = list(culprits.likely_functions)
     while named:
@@ -130,23 +130,16 @@ def search_culprits(
     """
     # trainings that differ come before those that only round differently
     shortest = sorted(diverging, key=lambda item: (item.shows_same_training, len(item.new.events)))
-    places = {
-        training.name: find_functions_at_divergence(training.comparison.first, functions)
-        for training in shortest
-    }
-    firsts = {
-        places[training.name] or training.name: training.name for training in reversed(shortest)
-    }
+    places = {t.name: find_functions_at_divergence(t.comparison.first, functions) for t in shortest}
+    firsts = {places[t.name] or t.name: t.name for t in reversed(shortest)}
     # first one training of each place of divergence, then the others
     order = sorted(shortest, key=lambda item: item.name not in firsts.values())
-    revertible = {
-        training.name: list_revertible_functions(training, functions) for training in order
-    }
+    revertible = {t.name: list_revertible_functions(t, functions) for t in order}
     turns = _InterleavedSearches(trainings, record, limit)
     size = WAVE
     while order:
         earlier = join_earlier_culprits([*turns.ended.values()])
-        reverted = earlier.reverted
+        reverted = {*earlier.influencing, *earlier.without_influence, *earlier.failed}
         order.sort(key=lambda item: reverted.issuperset(revertible[item.name]))
         if is_time_over():
             # no search begins any more
@@ -183,9 +176,9 @@ class _InterleavedSearches:
             for name, groups in self._requested.items():
                 for group in groups:
                     if costs[name] <= self.limit and counts[name] < MOST_OF_ONE:
-                        jobs[name, group] = make_training_with_reverted_functions(
-                            self._trainings[name], group, counts[name]
-                        )
+                        training, trial = self._trainings[name], f"{name} trial {counts[name]}"
+                        job = {**training.job, "swap": list_old_code(group)}
+                        jobs[name, group] = replace(training, name=trial, job=job)
                         counts[name] += 1
                         self.limit -= costs[name]
             recorded = self._record(list(jobs.values())) if jobs else {}

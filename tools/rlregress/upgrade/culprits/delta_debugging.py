@@ -21,8 +21,8 @@ from rlregress.model.code import ChangedPiece
 from rlregress.model.recorded_traces import ComparedTraining, Divergence, Trace
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace.child_processes import extract_last_message
-from rlregress.upgrade.differences.old_code import is_revertible, list_old_code
-from rlregress.upgrade.evidence.compared_trainings import Training, compare_traces_and_their_ends
+from rlregress.upgrade.differences.old_code import is_revertible
+from rlregress.upgrade.evidence.compared_trainings import compare_traces_and_their_ends
 
 #: functions that are reverted one by one from the start.
 _NEAR = 8
@@ -75,8 +75,15 @@ def _find_functions_at_divergence_or_error(
     training: ComparedTraining, functions: Sequence[ChangedPiece]
 ) -> Group:
     """Return the functions where traces diverge, and those that raise an error in one version."""
-    parting = find_functions_at_divergence(training.comparison.first, functions)
-    return tuple(dict.fromkeys((*parting, *_find_functions_that_raise(training, functions))))
+    nearest = find_functions_at_divergence(training.comparison.first, functions)
+    old, new = training.old, training.new
+    for trace, reference, label in ((new, old, "new"), (old, new, "old")):
+        raised = {name for name, _ in _list_failed_calls_with_errors(reference)}
+        for event in trace.events:
+            if event.error and event.name not in raised:
+                frames = [(label, caller.file, caller.line) for caller in event.callers]
+                nearest += _find_innermost_changed(frames, functions)[:1]
+    return tuple(dict.fromkeys(nearest))
 
 
 @dataclass(frozen=True)
@@ -93,28 +100,14 @@ class EarlierCulprits:
     without_influence: frozenset[ChangedPiece] = frozenset()
     failed: Mapping[ChangedPiece, str] = field(default_factory=dict)
 
-    @property
-    def reverted(self) -> set[ChangedPiece]:
-        """Return all functions that some search reverted."""
-        return {*self.influencing, *self.without_influence, *self.failed}
-
 
 def join_earlier_culprits(all_culprits: Sequence[Culprits]) -> EarlierCulprits:
     """Merge the culprits of several trainings; an influence on one of them counts for all."""
-    influencing = {
-        function for culprits in all_culprits for function in culprits.confirmed_functions
-    }
-    inert = {f for culprits in all_culprits for f in culprits.without_influence} - influencing
-    return EarlierCulprits(
-        frozenset(influencing),
-        frozenset(inert),
-        {
-            function: why
-            for culprits in reversed(all_culprits)
-            for function, why in culprits.failed
-            if function not in influencing | inert
-        },
-    )
+    influencing = frozenset(f for culprits in all_culprits for f in culprits.confirmed_functions)
+    inert = frozenset(f for culprits in all_culprits for f in culprits.without_influence)
+    failed = {f: why for culprits in reversed(all_culprits) for f, why in culprits.failed
+              if f not in influencing | inert}  # fmt: skip
+    return EarlierCulprits(influencing, inert - influencing, failed)
 
 
 @dataclass(frozen=True)
@@ -145,21 +138,26 @@ class _Trial:
 
 
 @dataclass
-class _SearchPass:
-    """The results of one pass over the functions: it reverts the nearest alone, others in groups.
-
-    Attributes:
-        alone, influencing, together, without_influence, failed: as of ``Culprits``.
-        trials: the results of every group that was reverted.
-        siblings: half of a group that changes the training -> the other half.
-        by_file: groups of functions of one file, some of which fail by themselves.
-    """
+class _Findings:
+    """What reverting has shown so far; the attributes are those of ``Culprits``."""
 
     alone: ChangedPiece | None = None
     influencing: list[ChangedPiece] = field(default_factory=list)
     together: list[ChangedPiece] = field(default_factory=list)
     without_influence: list[ChangedPiece] = field(default_factory=list)
     failed: dict[ChangedPiece, str] = field(default_factory=dict)
+
+
+@dataclass
+class _SearchPass(_Findings):
+    """The results of one pass over the functions: it reverts the nearest alone, others in groups.
+
+    Attributes:
+        trials: the results of every group that was reverted.
+        siblings: half of a group that changes the training -> the other half.
+        by_file: groups of functions of one file, some of which fail by themselves.
+    """
+
     trials: dict[Group, _Trial] = field(default_factory=dict)
     siblings: dict[Group, Group] = field(default_factory=dict)
     by_file: list[Group] = field(default_factory=list)
@@ -214,15 +212,9 @@ class CulpritSearch:
         near = [function for function in self._place if is_revertible(function)]
         executed = [*near, *list_revertible_functions(training, functions)]
         self._executed = list(dict.fromkeys(executed))
-        # what is found so far, as in ``Culprits``
-        self._alone: ChangedPiece | None = None
-        self._influencing: list[ChangedPiece] = []
-        self._together: list[ChangedPiece] = []
+        failed = {f: earlier.failed[f] for f in self._executed[len(near) :] if f in earlier.failed}
+        self._found = _Findings(failed=failed)
         self._whole: bool | None = None
-        self._without_influence: list[ChangedPiece] = []
-        self._failed = {
-            f: earlier.failed[f] for f in self._executed[len(near) :] if f in earlier.failed
-        }
         self._open: list[ChangedPiece] = []
 
     def take_steps(self) -> SearchSteps:
@@ -235,19 +227,18 @@ class CulpritSearch:
             if is_ended:
                 break
             is_ended = yield from self._search_in_smaller_groups_until_ended()
-        named = {*self._influencing, *self._together}
-        without_influence = tuple(
-            function for function in dict.fromkeys(self._without_influence) if function not in named
-        )
+        found = self._found
+        named = {*found.influencing, *found.together}
+        without_influence = [f for f in dict.fromkeys(found.without_influence) if f not in named]
         explained = {*named, *without_influence}
         return Culprits(
             place=self._place,
-            alone=self._alone,
-            influencing=tuple(dict.fromkeys(self._influencing)),
-            together=tuple(dict.fromkeys(self._together)),
-            whole=True if self._alone is not None else self._whole,
-            without_influence=without_influence,
-            failed=tuple(item for item in self._failed.items() if item[0] not in explained),
+            alone=found.alone,
+            influencing=tuple(dict.fromkeys(found.influencing)),
+            together=tuple(dict.fromkeys(found.together)),
+            whole=True if found.alone is not None else self._whole,
+            without_influence=tuple(without_influence),
+            failed=tuple(item for item in found.failed.items() if item[0] not in explained),
             open=tuple(dict.fromkeys(self._open)),
         )
 
@@ -291,7 +282,7 @@ class CulpritSearch:
             trials = yield from self._revert_groups([(function,) for function in group[:_NEAR]])
         for (function,), result in trials.items():
             if result.outcome == _AS_OLD:
-                self._alone = function
+                self._found.alone = function
                 return True
         influencing = tuple(
             function for (function,), result in trials.items() if result.changes_training
@@ -302,8 +293,8 @@ class CulpritSearch:
             trial = yield from self._revert_group(group, trials)
             if trial is None or not trial.changes_training:
                 return False
-        self._influencing += influencing
-        self._together += () if influencing else trial.select_reverted(group)
+        self._found.influencing += influencing
+        self._found.together += () if influencing else trial.select_reverted(group)
         return self._keep_reverted_unless_restored(group, trial)
 
     def _search_in_smaller_groups_until_ended(self) -> _Steps[bool]:
@@ -314,7 +305,10 @@ class CulpritSearch:
         first = self._training.comparison.first
         near = _find_functions_at_divergence_or_error(self._training, self._functions)
         # a function without influence before may have one with others reverted
-        excluded = {*self._base, *(function for function in self._failed if function not in near)}
+        excluded = {
+            *self._base,
+            *(function for function in self._found.failed if function not in near),
+        }
         ranked = sorted(
             (function for function in self._executed if function not in excluded),
             key=lambda function: _rank_by_distance(function, first, near),
@@ -338,17 +332,14 @@ class CulpritSearch:
                 elif trials[group].changes_training:
                     level.together += yield from self._minimize_group(group, level.trials)
             if level.alone is None:
-                files = _group_failed_with_others_of_file(
-                    level.failed, ranked, level.without_influence
-                )
-                files = [group for group in files if group not in level.by_file]
+                files = _group_failed_with_others_of_file(level, ranked)
                 level.by_file += files
                 smaller = [*files, *smaller]
             groups = smaller
         if level.alone is None and not (level.influencing or level.together):
             yield from self._revert_all_if_none_has_influence(level, tuple(ranked))
-        self._without_influence += level.without_influence
-        self._failed.update(level.failed)
+        self._found.without_influence += level.without_influence
+        self._found.failed.update(level.failed)
         return (yield from self._revert_effective_functions(level))
 
     def _revert_all_if_none_has_influence(self, level: _SearchPass, ranked: Group) -> _Steps[None]:
@@ -374,15 +365,16 @@ class CulpritSearch:
 
         It goes on if they change it and do not restore the old behaviour.
         """
+        found = self._found
         if level.alone is not None and self._base:
-            self._influencing.append(level.alone)
+            found.influencing.append(level.alone)
             self._whole = True
             return True
-        self._alone = level.alone
-        self._influencing += level.influencing
-        if self._alone is not None:
+        found.alone = level.alone
+        found.influencing += level.influencing
+        if found.alone is not None:
             return True
-        self._together += level.together
+        found.together += level.together
         group = (*level.influencing, *level.together)
         trial = (yield from self._revert_group(group, level.trials)) if group else None
         if trial is None or not trial.changes_training:
@@ -412,15 +404,13 @@ class CulpritSearch:
 
 
 def _group_failed_with_others_of_file(
-    failed: Iterable[ChangedPiece],
-    ranked: Sequence[ChangedPiece],
-    without_influence: Sequence[ChangedPiece],
+    level: _SearchPass, ranked: Sequence[ChangedPiece]
 ) -> list[Group]:
     """Group functions that cannot be reverted alone with the other functions of their file."""
-    files = dict.fromkeys(function.file for function in failed)
-    candidates = [function for function in ranked if function not in without_influence]
+    files = dict.fromkeys(function.file for function in level.failed)
+    candidates = [function for function in ranked if function not in level.without_influence]
     groups = [tuple(function for function in candidates if function.file == file) for file in files]
-    return [group for group in groups if len(group) > 1]
+    return [group for group in groups if len(group) > 1 and group not in level.by_file]
 
 
 def _group_functions_to_revert_first(
@@ -464,18 +454,8 @@ def list_revertible_functions(
     """List the functions that a training executes and that can be reverted."""
     names = {*training.old.called_functions, *training.new.called_functions}
     files = {file for file, _ in names}
-    executed_functions = (
-        x for x in functions if x.key in names or (x.runs_at_import and x.file in files)
-    )
-    return [function for function in executed_functions if is_revertible(function)]
-
-
-def make_training_with_reverted_functions(
-    training: Training, group: Group, number: int
-) -> Training:
-    """Make the training on the new version with some functions reverted."""
-    name = f"{training.name} trial {number}"
-    return Training(training.owner, name, {**training.job, "swap": list_old_code(group)})
+    executed = (x for x in functions if x.key in names or (x.runs_at_import and x.file in files))
+    return [function for function in executed if is_revertible(function)]
 
 
 def _judge_reverted_training(training: ComparedTraining, group: Group, trace: Trace) -> _Trial:
@@ -485,20 +465,19 @@ def _judge_reverted_training(training: ComparedTraining, group: Group, trace: Tr
         for file, name, why in trace.header.get("misfits", ())
         if (file, name) in by_key
     )
+    errors = _list_failed_calls_with_errors(trace)
+    unknown_errors = errors
     for outcome, reference in ((_AS_OLD, training.old), (_AS_NEW, training.new)):
-        if (
-            not _list_failed_calls_with_errors(trace) - _list_failed_calls_with_errors(reference)
-            and compare_traces_and_their_ends(reference, trace).verdict == "equal"
+        known_errors = _list_failed_calls_with_errors(reference)
+        unknown_errors = unknown_errors - known_errors
+        if errors <= known_errors and (
+            compare_traces_and_their_ends(reference, trace).verdict == "equal"
         ):
             return _Trial(outcome, trace, misfits=misfits)
     if trace.failure:
         return _Trial(_FAILED, trace, extract_last_message(trace.failure), misfits)
-    if (
-        new_errors := _list_failed_calls_with_errors(trace)
-        - _list_failed_calls_with_errors(training.old)
-        - _list_failed_calls_with_errors(training.new)
-    ):
-        name, error = min(new_errors)
+    if unknown_errors:
+        name, error = min(unknown_errors)
         why = f"{name} fails only with functions reverted, {error}"
         return _Trial(_FAILED, trace, why, misfits)
     return _Trial(_LIKE_NEITHER, trace, misfits=misfits)
@@ -507,21 +486,3 @@ def _judge_reverted_training(training: ComparedTraining, group: Group, trace: Tr
 def _list_failed_calls_with_errors(trace: Trace) -> set[tuple[str, str]]:
     """Return the name and the error of each recorded call that failed."""
     return {(event.name, event.error) for event in trace.events if event.error}
-
-
-def _find_functions_that_raise(
-    training: ComparedTraining, functions: Sequence[ChangedPiece]
-) -> Group:
-    """Find the functions that raise errors which the other version does not raise."""
-    nearest: Group = ()
-    for trace, reference, label in (
-        (training.new, training.old, "new"),
-        (training.old, training.new, "old"),
-    ):
-        raised = {name for name, _ in _list_failed_calls_with_errors(reference)}
-        for event in trace.events:
-            if event.error and event.name not in raised:
-                nearest += _find_innermost_changed(
-                    [(label, caller.file, caller.line) for caller in event.callers], functions
-                )[:1]
-    return tuple(dict.fromkeys(nearest))

@@ -95,11 +95,6 @@ def compare_recorded_training(
     return compare_traces_and_their_ends(old, new)
 
 
-def needs_repetition(comparison: Comparison | UncomparedTraining) -> bool:
-    """Return whether both versions must be recorded again: they were compared and are not equal."""
-    return isinstance(comparison, Comparison) and comparison.verdict != "equal"
-
-
 def compare_versions_with_their_repetitions(
     traces: tuple[Trace, Trace], repetitions: tuple[Trace, Trace]
 ) -> tuple[RepeatedTrace, RepeatedTrace]:
@@ -134,42 +129,28 @@ def describe_compared_training(
     Args:
         repetitions: the second recording of each version; None where their traces are equal.
     """
+    repeated = repetitions or ()
     if repetitions is not None:
         old, new = (repetition.trace for repetition in repetitions)
-    seeded = [*_describe_seeding(old, new), *describe_other_activity(new)]
-    if repetitions is None:
-        return ComparedTraining(
-            name=training_name,
-            comparison=comparison,
-            old=old,
-            new=new,
-            repeats=True,
-            notes=tuple(seeded),
-            crash=find_crash(old, new),
+    notes = [*_describe_seeding(old, new), *describe_other_activity(new)]
+    if repetitions is not None:
+        if old.unrepeatable_output or new.unrepeatable_output:
+            lines = describe_unrepeatable_output(old)
+            notes += [*lines, *(x for x in describe_unrepeatable_output(new) if x not in lines)]
+            if comparison.trains_the_same:
+                comparison = compare_traces_and_their_ends(old, new)
+        comparison = _add_names_of_differing_values(
+            comparison, *(repetition.repetition for repetition in repetitions)
         )
-    if old.unrepeatable_output or new.unrepeatable_output:
-        seeded += [
-            *describe_unrepeatable_output(old),
-            *(
-                line
-                for line in describe_unrepeatable_output(new)
-                if line not in describe_unrepeatable_output(old)
-            ),
-        ]
-        if comparison.trains_the_same:
-            comparison = compare_traces_and_their_ends(old, new)
-    comparison = _add_names_of_differing_values(
-        comparison, *(repetition.repetition for repetition in repetitions)
-    )
-    notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *seeded]
-    for label, repetition in zip(VERSIONS, repetitions, strict=True):
+        notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *notes]
+    for label, repetition in zip(VERSIONS, repeated, strict=False):
         notes += [f"{label}: {line}" for line in repetition.describe_uncontrolled_randomness()]
     return ComparedTraining(
         name=training_name,
         comparison=comparison,
         old=old,
         new=new,
-        repeats=all(repetition.repeats for repetition in repetitions),
+        repeats=all(repetition.repeats for repetition in repeated),
         notes=tuple(notes),
         crash=find_crash(old, new),
     )
@@ -243,14 +224,10 @@ def _add_names_of_differing_values(comparison: Comparison, old: Trace, new: Trac
 
 def compare_traces_and_their_ends(old: Trace, new: Trace) -> Comparison:
     """Compare traces and their ends: a trace that continues where the other one ends differs."""
-    comparison, first = compare_traces(old, new), None
-    if (
-        comparison.first is not None
-        and comparison.first.old is not None
-        and comparison.first.old.kind != "final"
-    ):
-        first = comparison.first
-    if do_both_end_alike(old, new) or (comparison.verdict == "diverged" and first is not None):
+    comparison = compare_traces(old, new)
+    first = comparison.first.old if comparison.first is not None else None
+    diverged = comparison.verdict == "diverged" and first is not None and first.kind != "final"
+    if diverged or do_both_end_alike(old, new):
         return comparison
     old_events, new_events = (
         [e for e in trace.events if e.kind not in ("final", *INCIDENTAL)] for trace in (old, new)
@@ -355,9 +332,11 @@ def explain_not_comparable(training_name: str, old: Trace, new: Trace) -> Uncomp
         if missing:
             reasons[label] = f"not offered there: {missing}"
         elif trace.failure:
+            ends = trace.header.get("plain")
+            without_recorder = f"; without recording: {ends}" if ends else ""
             reasons[label] = (
                 f"{_describe_origin_of_failure(trace)}: {extract_last_message(trace.failure)}"
-                f"{_describe_end_without_recorder(trace)}"
+                f"{without_recorder}"
             )
     return (
         UncomparedTraining(
@@ -386,29 +365,20 @@ def _describe_origin_of_failure(trace: Trace) -> str:
     return "it ended in an error"
 
 
-def _describe_end_without_recorder(trace: Trace) -> str:
-    ends = trace.header.get("plain")
-    return f"; without recording: {ends}" if ends else ""
-
-
 def _describe_seeding(old: Trace, new: Trace) -> list[str]:
     """Describe the generators that the tracer seeded in the old or the new version."""
     old_lines, new_lines = describe_seeded_generators(old), describe_seeded_generators(new)
     if old_lines == new_lines:
         return old_lines
-    lines = [
-        (label, line) for label, lines in (("old", old_lines), ("new", new_lines)) for line in lines
-    ]
-    return [f"{label}: {line}" for label, line in lines]
+    return [*(f"old: {line}" for line in old_lines), *(f"new: {line}" for line in new_lines)]
 
 
 def _require_script_imports_differences(old: Trace, new: Trace) -> None:
     """Raise UserError if a script imported nothing that differs."""
-    imported = {
-        label: trace.header.get("modules", {}) for label, trace in (("old", old), ("new", new))
-    }
-    for label, modules in imported.items():
-        if modules and not any(modules.values()) and not {"old": old, "new": new}[label].failure:
+    imported = {}
+    for label, trace in (("old", old), ("new", new)):
+        imported[label] = modules = trace.header.get("modules", {})
+        if modules and not any(modules.values()) and not trace.failure:
             raise UserError(
                 f"the script imported no changed package on {describe_version_label(label)} "
                 f"({', '.join(sorted(modules))}); expected a script that uses one"

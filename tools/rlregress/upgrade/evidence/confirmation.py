@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from rlregress.check import baseline_runs
 from rlregress.check.judging import find_worst_return_by_environment
 from rlregress.model.quantities import CRITIC, compute_returns_scale, get_quantity_of_verdict_name
+from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import make_single_look
@@ -26,19 +26,6 @@ from rlregress.verdicts.sequential import judge_cells_and_groups
 
 #: seed of the old version's first fresh run; no stored run and no run of the new version has it
 FIRST_FRESH_SEED = 2000
-
-
-@dataclass(frozen=True)
-class Confirmation:
-    """The verdict of the old version's fresh runs on an alarm.
-
-    Attributes:
-        verdict: ``regressed`` where the new version is worse than them too, else ``inconclusive``.
-        lines: sentences, one for each cell.
-    """
-
-    verdict: str
-    lines: tuple[str, ...]
 
 
 def list_alarmed_cells(entries: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -61,19 +48,11 @@ def collect_judged_numbers(entries: Sequence[Mapping[str, Any]], name: str) -> l
     Returns:
         Numbers of ``baseline_runs.read_judged_numbers``, nan for a run that has none.
     """
+    quantity = get_quantity_of_verdict_name(name)
     records = [entry["record"] for entry in entries if "record" in entry]
-    own = sorted(
-        (
-            r
-            for r in records
-            if get_quantity_of_verdict_name(name).make_verdict_name(r["cell"]) == name
-        ),
-        key=lambda record: record["seed"],
-    )
-    return [
-        baseline_runs.read_judged_numbers(record)[get_quantity_of_verdict_name(name)]
-        for record in own
-    ]
+    own = [record for record in records if quantity.make_verdict_name(record["cell"]) == name]
+    own.sort(key=lambda record: record["seed"])
+    return [baseline_runs.read_judged_numbers(record)[quantity] for record in own]
 
 
 def confirm_against_old_runs(
@@ -81,7 +60,7 @@ def confirm_against_old_runs(
     old: Mapping[str, Sequence[float]],
     new: Mapping[str, Sequence[float]],
     alpha: float,
-) -> Confirmation:
+) -> ReturnsVerdict:
     """Judge the new version against the old version's fresh runs.
 
     Args:
@@ -90,56 +69,52 @@ def confirm_against_old_runs(
             ``collect_judged_numbers``.
         new: the judged numbers of the new version's runs that raised the alarm.
         alpha: probability of confirming any of them if the new version is as good.
+
+    Returns:
+        ``regressed`` where the new version is worse than them, too, else ``inconclusive``; a
+        sentence for each cell.
     """
     worst = find_worst_return_by_environment()
-    samples = {
-        name: CellSample(
-            old[name],
-            new[name],
-            0,
-            get_quantity_of_verdict_name(name).make_verdict_name(cell.group),
-            worst.get(cell.environment),
-            get_quantity_of_verdict_name(name),
-        )
-        for name, cell in cells.items()
-    }
+    samples, lines = {}, []
+    for name, cell in cells.items():
+        quantity, fallen = get_quantity_of_verdict_name(name), worst.get(cell.environment)
+        group = quantity.make_verdict_name(cell.group)
+        samples[name] = CellSample(old[name], new[name], 0, group, fallen, quantity)
+        stored = baseline_runs.load_baseline(baseline_runs.locate_baseline(cell))
+        runs = stored.list_values_of_quantity(quantity)
+        lines.append(_describe_confirmed_cell(name, runs, old[name], new[name]))
     # all alarmed cells are tested together, with as many runs as the cell with the fewest has
     most = make_single_look(min(len(new[name]) for name in cells))
     verdicts = judge_cells_and_groups(samples, most, Rules(alpha=alpha))
-    cell_verdicts = [judged.verdict for judged in verdicts.cells.values()]
-    cell_verdicts += [judged.verdict for judged in verdicts.groups.values()]
-    verdict = REGRESSED if REGRESSED in cell_verdicts else INCONCLUSIVE
-    stored = {
-        name: baseline_runs.load_baseline(
-            baseline_runs.locate_baseline(cell)
-        ).list_values_of_quantity(get_quantity_of_verdict_name(name))
-        for name, cell in cells.items()
-    }
-    lines = [_describe_confirmed_cell(name, stored[name], old[name], new[name]) for name in cells]
-    values = {
-        REGRESSED: "confirmed: the new version is worse than the old version trained again",
-        INCONCLUSIVE: "not confirmed: the new version is not shown to be worse than the old "
-        "version trained again; "
-        "the stored runs may be old or lucky",
-    }
-    return Confirmation(verdict, (f"{values[verdict]} (alpha {alpha:g})", *lines))
+    words = [judged.verdict for judged in verdicts.cells.values()]
+    words += [judged.verdict for judged in verdicts.groups.values()]
+    if REGRESSED in words:
+        verdict = REGRESSED
+        first = "confirmed: the new version is worse than the old version trained again"
+    else:
+        verdict = INCONCLUSIVE
+        first = (
+            "not confirmed: the new version is not shown to be worse than the old version trained "
+            "again; the stored runs may be old or lucky"
+        )
+    return ReturnsVerdict(verdict=verdict, lines=(f"{first} (alpha {alpha:g})", *lines))
 
 
 def _describe_confirmed_cell(
     name: str, stored: Sequence[float], old: Sequence[float], new: Sequence[float]
 ) -> str:
+    quantity = get_quantity_of_verdict_name(name)
     # a run without a number is judged, see CellSample, and not described
     finite = [[n for n in numbers if math.isfinite(n)] for numbers in (stored, old, new)]
     if not finite[2]:
-        return f"{name}: the runs of the new version {get_quantity_of_verdict_name(name).missing}"
+        return f"{name}: the runs of the new version {quantity.missing}"
     means, counts = [fmean(numbers) for numbers in finite], [len(numbers) for numbers in finite]
-    if get_quantity_of_verdict_name(name) is CRITIC:
+    if quantity is CRITIC:
         errors = [math.exp(-mean) for mean in means]
         return (
             f"{name}: error stored {errors[0]:.3g} ({counts[0]} runs), the old version again "
             f"{errors[1]:.3g} ({counts[1]}), the new version {errors[2]:.3g} ({counts[2]}): age "
-            "and luck of "
-            f"the stored runs x{errors[1] / errors[0]:.2f}, the upgrade "
+            f"and luck of the stored runs x{errors[1] / errors[0]:.2f}, the upgrade "
             f"x{errors[2] / errors[1]:.2f}"
         )
     scale = compute_returns_scale(finite[0])
@@ -147,6 +122,5 @@ def _describe_confirmed_cell(
     return (
         f"{name}: stored {means[0]:.4g} ({counts[0]} runs), the old version again {means[1]:.4g} "
         f"({counts[1]}), the new version {means[2]:.4g} ({counts[2]}): age and luck of the "
-        "stored runs "
-        f"{stored_change:+.0%}, the upgrade {version_change:+.0%}"
+        f"stored runs {stored_change:+.0%}, the upgrade {version_change:+.0%}"
     )

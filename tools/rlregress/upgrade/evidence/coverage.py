@@ -204,11 +204,7 @@ class VersionCoverage:
         for file, tests in header.get("branches", {}).items():
             for line, was_true, failed, text in tests:
                 before_this = self._ways.get((file, line), (False, False, text))
-                self._ways[file, line] = (
-                    was_true or before_this[0],
-                    failed or before_this[1],
-                    text,
-                )
+                self._ways[file, line] = was_true or before_this[0], failed or before_this[1], text
         for file, line, function, operation, outcomes in header.get("activity", ()):
             self._outcomes.setdefault((file, line, function, operation), set()).update(outcomes)
 
@@ -239,17 +235,14 @@ class VersionCoverage:
         differs = changed_statements.find_differing_statements(function)
         if not self.has_noted_lines(function):
             used_by = users.find_functions_using(function, differs.binds)
-            idle = self._find_names_used_by_no_executed_function(used_by)
+            ran = self._trainings_by_function.keys()
+            idle = sorted(name for name, keys in used_by.items() if keys and not keys & ran)
             if not idle:
                 return Unexecuted()
             used = sum(bool(keys) for keys in used_by.values())
-            sentence = f"nothing that ran uses {', '.join(idle[:3])}"
-            sentence = (
-                f"{IMPORTED}; {sentence}"
-                if len(idle) == used
-                else f"of what changed in it, {sentence}"
-            )
-            return Unexecuted(reason=sentence, share=1 - len(idle) / used)
+            begin = f"{IMPORTED};" if len(idle) == used else "of what changed in it,"
+            reason = f"{begin} nothing that ran uses {', '.join(idle[:3])}"
+            return Unexecuted(reason=reason, share=1 - len(idle) / used)
         hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
         if not all_lines:
             return Unexecuted()
@@ -270,28 +263,17 @@ class VersionCoverage:
             reason = f"it ran; whether {sentence} was evaluated is not measured"
         return Unexecuted(reason=reason, share=share, spans=tuple(unexecuted))
 
-    def _find_names_used_by_no_executed_function(
-        self, used_by: Mapping[str, Collection[tuple[str, str]]]
-    ) -> list[str]:
-        """Return the names that some functions use, none of which ran."""
-        return sorted(
-            name
-            for name, keys in used_by.items()
-            if keys and not keys & self._trainings_by_function.keys()
-        )
-
     def list_untried_branches_and_lines(
         self, function: ChangedPiece, piece: Function
     ) -> Iterator[Branch]:
         """Yield the branches and lines of an executed piece that no training has tried."""
+
+        def make_branch(line: int, summary: str) -> Branch:
+            return Branch(file=function.file, line=line, function="", summary=summary)
+
         if not self.has_noted_lines(function):
             if any(f"{word}(" in piece.code for word in _CONDITIONAL):
-                yield Branch(
-                    file=function.file,
-                    line=piece.first,
-                    function="",
-                    summary="conditions at import are not measured",
-                )
+                yield make_branch(piece.first, "conditions at import are not measured")
             return
         for branch in self._branches:
             if branch.file == function.file and piece.first <= branch.line <= piece.last:
@@ -299,18 +281,13 @@ class VersionCoverage:
         hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
         unexecuted = [line for line in sorted(all_lines - hit) if piece.first <= line <= piece.last]
         if not any(piece.first <= line <= piece.last for line in all_lines):
-            sentence = "which of its lines ran was not recorded"
-            yield Branch(file=function.file, line=piece.first, function="", summary=sentence)
+            yield make_branch(piece.first, "which of its lines ran was not recorded")
         if unexecuted:
-            yield Branch(
-                file=function.file,
-                line=unexecuted[0],
-                function="",
-                summary=f"lines {format_line_ranges(unexecuted)} never ran",
-            )
+            lines = format_line_ranges(unexecuted)
+            yield make_branch(unexecuted[0], f"lines {lines} never ran")
         if any(f"{word}(" in piece.code for word in _WITHIN):
             sentence = "conditions within expressions and error handlers are not measured"
-            yield Branch(file=function.file, line=piece.first, function="", summary=sentence)
+            yield make_branch(piece.first, sentence)
 
     def find_trainings_of_class_or_file(self, function: ChangedPiece) -> set[str]:
         """Return trainings that execute anything in a function's class, or file if it has none."""
@@ -353,32 +330,32 @@ def measure_execution_of_pieces(
     """
     old, new = (VersionCoverage(traces) for traces in executed)
     users = index_users_of_names(tuple(folders))
-    starters = _map_files_to_process_starters(new_trace for new_trace in executed[1].values())
+    starters = _map_files_to_process_starters(executed[1].values())
     executions = []
     progress.begin_stage("finding what ran of the code that differs", len(pieces))
     for function in pieces:
         version, own = (old, function.old) if function.how == REMOVED else (new, function.new)
         trainings = tuple(version.list_executing_trainings(function))
-        one_way = (
-            tuple(version.list_untried_branches_and_lines(function, own))
-            if trainings and own is not None
-            else ()
-        )
+        one_way: list[Branch] = []
+        if trainings and own is not None:
+            one_way += version.list_untried_branches_and_lines(function, own)
         missed = version.find_unexecuted_differences(function, users) if trainings else Unexecuted()
-        one_way += tuple(
+        one_way += [
             Branch(file=function.file, line=first, function="", summary="this change never ran")
             for first, _ in missed.spans
-        )
-        around = old.find_trainings_of_class_or_file(
-            function
-        ) | new.find_trainings_of_class_or_file(function)
+        ]
+        around = {
+            name.partition(" ")[0]
+            for coverage in (old, new)
+            for name in coverage.find_trainings_of_class_or_file(function)
+        }
         executions.append(
             PieceExecution(
                 function=function,
                 trainings=trainings,
                 details=tuple(details_by_function.get(function.key, ())),
-                one_way=one_way,
-                algorithms=tuple(sorted({name.partition(" ")[0] for name in around})),
+                one_way=tuple(one_way),
+                algorithms=tuple(sorted(around)),
                 starter="" if trainings else starters.get(function.file, ""),
                 missed=missed.reason,
                 share=missed.share,

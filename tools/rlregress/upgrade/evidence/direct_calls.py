@@ -80,11 +80,7 @@ def compare_captured_calls(
 
     # each function's first captured call may take this long
     seconds = min(_MOST, max(_LEAST, _TOGETHER / len(functions_called)))
-    differing = [
-        execution.function
-        for execution in executions
-        if _is_function_in_both_versions(execution.function)
-    ]
+    differing = [x.function for x in executions if _is_function_in_both_versions(x.function)]
     differing += [piece for piece in executed if piece.runs_at_import and piece.key in functions_of]
     job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
            "uses": _list_readers_as_rows(uses)}  # fmt: skip
@@ -135,15 +131,10 @@ def _map_readers_to_pieces(
     uses: dict[_Key, list[ChangedPiece]] = {}
     for piece in pieces:
         names = find_names_with_new_values(piece)
-        readers = (
-            {key for keys in users.find_functions_using(piece, names).values() for key in keys}
-            if names
-            else ()
-        )
+        used_by = users.find_functions_using(piece, names) if names else {}
+        readers = executing.keys() & {key for keys in used_by.values() for key in keys}
         # those of its own file and class first
-        near = sorted(
-            executing.keys() & {*readers}, key=lambda k: (not _shares_class_or_file(k, piece), k)
-        )
+        near = sorted(readers, key=lambda key: (not _shares_class_or_file(key, piece), key))
         for key in near[:_USERS]:
             uses.setdefault(key, []).append(piece)
     return uses

@@ -51,12 +51,10 @@ def _add_differing_types(
         if (old_row, old_types) != (new_row, new_types) and not without_types.note:
             step = int(min(old_row, new_row))
             first = step if without_types.step is None else min(step, without_types.step)
-            words = (
-                describe_first_differing_types(old_types, new_types)
-                if old_types and new_types
-                else ""
-            )
-            return replace(without_types, step=first, types=words or "types change at another step")
+            words = "types change at another step"
+            if old_types and new_types:
+                words = describe_first_differing_types(old_types, new_types) or words
+            return replace(without_types, step=first, types=words)
     return without_types
 
 

@@ -35,14 +35,6 @@ def find_algorithms_with_stored_runs(adapter: Adapter) -> set[str]:
     }
 
 
-def _restrict_options_to_algorithms(
-    options: CheckOptions, adapter: Adapter, algorithms: Sequence[str]
-) -> CheckOptions:
-    # fresh: stored runs may be of neither version, whose trainings are known to differ
-    options = replace(options, fresh_seeds=True)
-    return replace(options, frameworks=adapter.name, algorithms=",".join(algorithms), cells="all")
-
-
 def train_and_judge(
     adapter: Adapter,
     algorithms: Sequence[str],
@@ -65,9 +57,12 @@ def train_and_judge(
     if not trained:
         return None
     report = options.report
-    options = _restrict_options_to_algorithms(
-        replace(options, report=files.resolve_real_path(report)), adapter, trained
-    )
+    options = replace(
+        options, report=files.resolve_real_path(report), frameworks=adapter.name,
+        algorithms=",".join(trained), cells="all",
+        # stored runs may be of neither version, whose trainings are known to differ
+        fresh_seeds=True,
+    )  # fmt: skip
     entries = check_run.run_tests_of_returns(
         runtimes[1].python, options, runtimes[1].make_environment_variables()
     )
@@ -155,52 +150,41 @@ def _explain_why_old_runs_unusable(fresh: list[dict[str, Any]], cells: Sequence[
     """Explain why the old version's fresh runs cannot be used for comparison; empty if they can."""
     if broken := outcome.find_broken_tests(fresh):
         return str(broken[0]["message"]).splitlines()[0]
-    for name in cells:
-        if not all(map(math.isnan, collect_judged_numbers(fresh, name))):
-            continue
-        records = [entry["record"] for entry in fresh if "record" in entry]
-        failures = [record["failure"] for record in records if record["cell"] == name]
-        if not failures:
-            return f"there is no run of {name}"
-        return (
-            f"all {len(failures)} runs of {name} failed; the last: "
-            f"{extract_last_message(failures[-1])}"
-        )
-    return ""
+    empty = [n for n in cells if all(map(math.isnan, collect_judged_numbers(fresh, n)))]
+    if not empty:
+        return ""
+    records = [entry["record"] for entry in fresh if "record" in entry]
+    failures = [record["failure"] for record in records if record["cell"] == empty[0]]
+    if not failures:
+        return f"there is no run of {empty[0]}"
+    last = extract_last_message(failures[-1])
+    return f"all {len(failures)} runs of {empty[0]} failed; the last: {last}"
 
 
 def judge_returns_by_evidence(
     framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
 ) -> ReturnsVerdict:
     """Return the verdict on returns from the evidence of the tests."""
-    if outcome.find_broken_tests(entries):
-        words = [
-            str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)
-        ]
+    words = [str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)]
+    judged = None
+    if not words:
+        outcomes = outcome.build_framework_outcomes(entries)
+        judged = next((own for own in outcomes if own.framework == framework), None)
+    if judged is None or not judged.verdicts:
+        words = words or [f"no verdict on {', '.join(algorithms)}"]
         return ReturnsVerdict(
             verdict=COULD_NOT_JUDGE, lines=tuple(dict.fromkeys(words)), report=report
         )
-    outcomes = [
-        framework_outcome
-        for framework_outcome in outcome.build_framework_outcomes(entries)
-        if framework_outcome.framework == framework
-    ]
-    if not outcomes or not outcomes[0].verdicts:
-        word = f"no verdict on {', '.join(algorithms)}"
-        return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(word,), report=report)
-    judged = outcomes[0].verdicts
-    lines = tuple(map(_format_verdict_of_cell, judged.items()))
     return ReturnsVerdict(
-        verdict=outcomes[0].verdict,
-        lines=lines,
+        verdict=judged.verdict,
+        lines=tuple(_format_verdict_of_cell(*row) for row in judged.verdicts.items()),
         report=report,
-        verdicts=judged,
+        verdicts=judged.verdicts,
         runs=report_data.collect_runs_by_cell(entries),
     )
 
 
-def _format_verdict_of_cell(named_verdict: tuple[str, Mapping[str, Any]]) -> str:
-    name, verdict = named_verdict
+def _format_verdict_of_cell(name: str, verdict: Mapping[str, Any]) -> str:
     quantity = get_quantity_of_verdict_name(name)
     fraction = verdict.get("effect_fraction")
     effect = ""

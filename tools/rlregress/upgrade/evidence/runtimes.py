@@ -240,28 +240,23 @@ class Runtimes:
             lines: label of a version -> functions whose executed code is noted.
             repeats: record each training a second time.
         """
-        tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
+        recorded: dict[str, dict[str, Trace]] = {"old": {}, "new": {}}
+        tasks = []
         # versions take turns, so that an interrupted command leaves pairs of traces
         for start, label in itertools.product(range(self._workers), VERSIONS):
             part = trainings[start :: self._workers]
             with self._limit_time_of_version(label):
-                tasks[label].append(
-                    self._submit(self._record_on_version, label, part, lines, repeats)
-                )
-        old, new = (
-            {
-                name: other_trace
-                for task in tasks[label]
-                for name, other_trace in task.result().items()
-            }
-            for label in VERSIONS
-        )
+                task = self._submit(self._record_on_version, label, part, lines, repeats)
+            tasks.append((label, task))
+        for label, task in tasks:
+            recorded[label] |= task.result()
+        old, new = recorded["old"], recorded["new"]
         return (old, new) if repeats else self._recheck_ends_without_recorder(trainings, old, new)
 
     def _recheck_ends_without_recorder(
         self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
-        """Repeat trainings that end differently, without a recorder; note how they end then."""
+        """Repeat trainings that end differently, without a recorder; note in their traces how."""
         differing = [
             training
             for training in trainings
@@ -272,31 +267,20 @@ class Runtimes:
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
             tasks = []
             for label, runtime, traces in zip(VERSIONS, self._runtimes, (old, new), strict=True):
-                tried = [
-                    t
-                    for t in differing
-                    if compared_trainings.has_failed_in_tested_code(traces[t.name])
-                ]
                 plain = [
-                    replace(
-                        t, job={**t.job, "plain": _estimate_seconds_to_fail_again(traces[t.name])}
-                    )
-                    for t in tried
+                    replace(t, job={**t.job, "plain": _estimate_seconds_to_fail_again(failed)})
+                    for t in differing
+                    if compared_trainings.has_failed_in_tested_code(failed := traces[t.name])
                 ]
                 # without the limit of the stage: how each of them ends decides what its error means
-                tasks.append(
-                    self._pool.submit(load_or_record_traces, plain, runtime, Path(folder) / label)
+                task = self._pool.submit(
+                    load_or_record_traces, plain, runtime, Path(folder) / label
                 )
-            return tuple(  # type: ignore[return-value]
-                {
-                    **traces,
-                    **{
-                        n: compared_trainings.note_end_without_recorder(traces[n], t)
-                        for n, t in task.result().items()
-                    },
-                }
-                for traces, task in zip((old, new), tasks, strict=True)
-            )
+                tasks.append((traces, task))
+            for traces, task in tasks:
+                for name, end in task.result().items():
+                    traces[name] = compared_trainings.note_end_without_recorder(traces[name], end)
+        return old, new
 
     def record_without_storing(
         self, label: str, trainings: Sequence[Training], lines: bool = False

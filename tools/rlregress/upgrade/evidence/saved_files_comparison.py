@@ -112,18 +112,15 @@ def _compare_loaded_file_kind(
         )
     if error is None and reader.get("unsupported"):
         error = LoadError(when="load", error=str(reader["unsupported"]))
-    if error is not None and error.when == "use":
+    if error is not None and error.when != "use":
+        return LoadedFile(**facts, error=error)
+    items = writer["items"]
+    if error is not None:
         # what was loaded before that may explain it
         paths = {row[0] for row in reader["items"][0]}
-        until = [[row for row in rows if row[0] in paths] for rows in writer["items"]]
-        return LoadedFile(
-            **facts, **_compare_loaded_items(until, reader["items"][0], functions), error=error
-        )
-    if error is not None:
-        return LoadedFile(**facts, error=error)
-    return LoadedFile(
-        **facts, **_compare_loaded_items(writer["items"], reader["items"][0], functions)
-    )
+        items = [[row for row in rows if row[0] in paths] for rows in items]
+    compared = _compare_loaded_items(items, reader["items"][0], functions)
+    return LoadedFile(**facts, **compared, error=error)
 
 
 def _read_error(entry: Mapping[str, Any]) -> LoadError | None:
@@ -161,18 +158,11 @@ def _compare_loaded_items(
         path, words, number, _ = differing[0]
         gaps = [_measure_relative_gap(row, loaded.get(row[0], MISSING)) for row in differing]
         facts.update(item=path, writer=words, reader=loaded.get(path, MISSING)[0])
-        small = [
-            gap <= _get_rounding_limit_of_item(row[0])
-            for gap, row in zip(gaps, differing, strict=True)
-        ]
-        facts.update(function=functions[number], rounding=gaps[0] <= UNIT and all(small))
+        continued = ("continued training", "saved again: continued training")
+        limits = [_CONTINUED if row[0].startswith(continued) else _SMALL for row in differing]
+        is_rounding = all(gap <= limit for gap, limit in zip(gaps, limits, strict=True))
+        facts.update(function=functions[number], rounding=gaps[0] <= UNIT and is_rounding)
     return facts
-
-
-def _get_rounding_limit_of_item(path: str) -> float:
-    """Return the largest relative difference of an item that still counts as rounding."""
-    continued = path.removeprefix("saved again: ").startswith("continued training")
-    return _CONTINUED if continued else _SMALL
 
 
 def is_computed_from_loaded(path: str) -> bool:

@@ -269,11 +269,7 @@ def list_stored_kinds(framework: str) -> list[tuple[str, str]]:
     Raises:
         UserError: as ``list_release_records``; or the store has no files, and should have some.
     """
-    named = {
-        (kind.algorithm, kind.name)
-        for record in list_release_records(framework)
-        for kind in record.kind
-    }
+    named = {(k.algorithm, k.name) for r in list_release_records(framework) for k in r.kind}
     if not named and frameworks.get_adapter(framework).framework.stores_files:
         raise UserError(
             f"{locate_stored_files(framework)} holds no files of past releases; "
@@ -289,21 +285,11 @@ def read_expected_differences_of_stored_files(framework: str) -> KnownDifference
         UserError: ``expected.toml`` is damaged, or names files that are not stored.
     """
     path = locate_stored_files(framework) / "expected.toml"
-    content: KnownDifferences = (
-        datafiles.read_data_file_cached(path, KnownDifferences)
-        if path.is_file()
-        else KnownDifferences()
-    )
-    places = (
-        datafiles.describe_places_of_tables(path, "expected", len(content.expected))
-        if content.expected
-        else ()
-    )
-    stored = [
-        (kind.name, record.release)
-        for record in list_release_records(framework)
-        for kind in record.kind
-    ]
+    if not path.is_file():
+        return KnownDifferences()
+    content: KnownDifferences = datafiles.read_data_file_cached(path, KnownDifferences)
+    places = datafiles.describe_places_of_tables(path, "expected", len(content.expected))
+    stored = [(k.name, r.release) for r in list_release_records(framework) for k in r.kind]
     for place, entry in zip(places, content.expected, strict=True):
         concerned = {
             n for n, release in stored if entry.is_expected_for_file(n, release, entry.loaded_since)
@@ -346,16 +332,16 @@ def _compare_stored_file(
     answers: Callable[[Mapping[str, Any]], Mapping[str, Any]],
 ) -> StoredFile:
     file_row = StoredFile(name=kind.name, release=record.release)
-    installed = adapter.code.version()
+    installed, since = adapter.code.version(), known_differences.compared_since
     differing = [
         entry
         for entry in known_differences.expected
         if entry.is_expected_for_file(kind.name, record.release, installed)
     ]
-    if Version(installed) < Version(since := known_differences.compared_since):
+    reason = _explain_not_loaded(record, kind, installed, differing)
+    if Version(installed) < Version(since):
         reason = f"how {installed} loads it is not recorded; records begin with {since}"
-        return replace(file_row, skipped=reason)
-    if reason := _explain_not_loaded(record, kind, installed, differing):
+    if reason:
         return replace(file_row, skipped=reason)
     with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
         try:
@@ -497,20 +483,16 @@ def record_files_of_release(
 
 
 def _prepare_release(release: str, log: Callable[[str], None]) -> tuple[Runtime, Sequence[Adapter]]:
-    request, base = (
-        requested.parse_requested_version(release),
-        requested.parse_requested_version(requested.INSTALLED),
-    )
+    request, base = map(requested.parse_requested_version, (release, requested.INSTALLED))
     if request == base:
         saving = [adapter for adapter in frameworks.list_installed_adapters() if adapter.load]
         for adapter in saving:
             _check_imported_release(adapter)
         return make_current_runtime("old"), saving
+    pinned = affected.list_packages_pinned_apart(base, request)
     concerned = [
         adapter
-        for adapter in affected.list_affected_adapters(
-            base, request, affected.list_packages_pinned_apart(base, request)
-        )
+        for adapter in affected.list_affected_adapters(base, request, pinned)
         if adapter.framework.packages[0] in request.packages
     ]
     beneath = {module for adapter in concerned for module in adapter.framework.beneath}
@@ -545,30 +527,30 @@ def _check_imported_release(adapter: Adapter) -> None:
 def _store_files_of_release(
     adapter: Adapter, version_answers: Mapping[str, Any], folder: Path, command: str
 ) -> Iterator[str]:
-    version = version_answers["versions"][adapter.framework.packages[0]]
+    package = adapter.framework.packages[0]
+    version = version_answers["versions"][package]
     contents: dict[str, bytes] = {}
     kinds_ = []
     for name, entry in version_answers["kinds"].items():
         if not entry.get("items") or entry.get("error"):
             reason = entry.get("error") or entry.get("unsupported")
-            yield f"not stored: {name} of {adapter.framework.packages[0]} {version}: {reason}"
+            yield f"not stored: {name} of {package} {version}: {reason}"
             continue
-        paths = sorted(path for path in (folder / name).rglob("*") if path.is_file())
         contents_of = {
             path.relative_to(folder / name).as_posix(): mask_folders(path.read_bytes())
-            for path in paths
+            for path in sorted((folder / name).rglob("*"))
+            if path.is_file()
         }
         answers, repeated = _dump_repeatable_and_share(entry["items"], version_answers["functions"])
         if repeated < _REPEATED:
             yield (
-                f"not stored: {name} of {adapter.framework.packages[0]} {version}: it repeats only "
-                f"{repeated:.0%} of what it does"
+                f"not stored: {name} of {package} {version}: it repeats only {repeated:.0%} of "
+                "what it does"
             )
             continue
         digests = {file: _digest_bytes(content) for file, content in contents_of.items()}
-        contents |= {
-            _digest_bytes(content): content for content in (*contents_of.values(), answers)
-        }
+        contents |= {_digest_bytes(content): content for content in contents_of.values()}
+        contents[_digest_bytes(answers)] = answers
         kinds_.append(StoredKind(
             name=name, algorithm=entry["algorithm"], way=entry["way"], trusted=entry["trusted"],
             bytecode=any(map(_BYTECODE.search, contents_of.values())),
@@ -584,16 +566,12 @@ def _store_files_of_release(
     packed = {digest: gzip.compress(content, 9, mtime=0) for digest, content in contents.items()}
     _check_stored_sizes(adapter.name, version, packed)
     place = locate_stored_files(adapter.name)
-    before = {
-        kind.name
-        for earlier in list_release_records(adapter.name)
-        if earlier.release == version
-        for kind in earlier.kind
-    }
+    records = list_release_records(adapter.name)
+    before = {k.name for earlier in records if earlier.release == version for k in earlier.kind}
     if lost := before - {kind.name for kind in kinds_}:
         raise UserError(
-            f"{adapter.framework.packages[0]} {version} no longer writes {', '.join(sorted(lost))}"
-            ", which the store holds; nothing was written"
+            f"{package} {version} no longer writes {', '.join(sorted(lost))}, which the store "
+            "holds; nothing was written"
         )
     (place / "files").mkdir(parents=True, exist_ok=True)
     for digest, content in packed.items():

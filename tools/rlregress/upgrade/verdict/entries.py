@@ -59,12 +59,11 @@ def make_compared_training_entry(
 ) -> Entry:
     """Return the entry of a training that ran on both versions."""
     state, reason = _judge_training_state(traced)
-    first = traced.comparison.first
-    if first is not None and first.differing_types and first.new is not None and not reason:
-        place = f"{first.new.place} in {first.new.function}"
-        reason = f"{model.OTHER_TYPES}: {first.differing_types}, {place}"
-    diverging = []
+    first, diverging = traced.comparison.first, []
     if first is not None:
+        if first.differing_types and first.new is not None and not reason:
+            place = f"{first.new.place} in {first.new.function}"
+            reason = f"{model.OTHER_TYPES}: {first.differing_types}, {place}"
         # by how much, too: another divergence may begin at the same place
         places = [str(event.place) for event in (first.old, first.new) if event]
         diverging = [first.kind, first.part, f"{first.relative_difference:.1g}", *places]
@@ -311,14 +310,11 @@ def make_code_entries(
         reviewed: the reviewed list of code outside of training.
     """
     executed_names = {
-        _format_function_name(execution.function) for execution in executions if execution.trainings
+        " ".join(execution.function.key) for execution in executions if execution.trainings
     }
     # pieces without effect would lower the share of pieces outside training, which is limited
-    names = [
-        _format_function_name(x.function)
-        for x in executions
-        if x.function.how not in (WORDING, ADDED)
-    ]
+    counted = (x.function for x in executions if x.function.how not in (WORDING, ADDED))
+    names = [" ".join(function.key) for function in counted]
     reasons = outside_training.explain_outside_training(
         [name for name in names if name not in unnamed_functions], executed_names, reviewed
     )
@@ -339,10 +335,6 @@ def make_code_entries(
             )
         found.append(entry)
     return found
-
-
-def _format_function_name(function: ChangedPiece) -> str:
-    return f"{function.file} {function.name}"
 
 
 def mark_pieces_listed_as_public_names(
@@ -408,21 +400,24 @@ def _make_piece_entry(
     elif state == model.NOT_COMPARED and any(x == model.NEW_FAILS for x, _ in training_states):
         reason = "executed only by trainings that end in an error on the new version"
     state, reason = _adjust_state_by_direct_calls(execution, state, reason)
+    calls = execution.calls
+    # if no changed argument reaches them, equal results are no evidence
+    share = 0.0 if calls and calls.captured and not calls.touched else execution.share
     own = function.new or function.old
     assert own is not None
-    notes = [f"line {branch.line}: {branch.summary}" for branch in execution.one_way]
+    notes = tuple(f"line {branch.line}: {branch.summary}" for branch in execution.one_way)
     kind = model.MODULE if function.name == MODULE else model.FUNCTION
     return Entry(
         kind=model.CLASS if function.name.startswith(BODY) else kind,
-        name=_format_function_name(function),
+        name=" ".join(function.key),
         framework=framework,
         package=function.file.partition("/")[0].removesuffix(".py"),
         summary=function.how,
         state=state,
-        by=tuple(by),
+        by=by,
         reason=reason,
-        notes=() if state in model.WITHOUT_EFFECT else tuple(notes),
-        share=_compute_checked_share(execution) if state == model.IN_PART else 1.0,
+        notes=() if state in model.WITHOUT_EFFECT else notes,
+        share=share if state == model.IN_PART else 1.0,
         culprit=any(
             function in culprits.confirmed_functions
             for _, culprits in training_states
@@ -432,13 +427,6 @@ def _make_piece_entry(
         line=own.first,
         content="\n".join(piece.whole if piece else "" for piece in (function.old, function.new)),
     )
-
-
-def _compute_checked_share(execution: PieceExecution) -> float:
-    """Return the checked share of a piece's changed statements; 0 if calls did not reach them."""
-    calls = execution.calls
-    # if no changed argument reaches them, equal results are no evidence
-    return 0.0 if calls is not None and calls.captured and not calls.touched else execution.share
 
 
 def _adjust_state_by_direct_calls(
@@ -495,7 +483,7 @@ def _judge_unexecuted_state(
     execution: PieceExecution, unnamed_functions: Collection[str], reasons: Mapping[str, str]
 ) -> tuple[str, str, tuple[str, ...]]:
     function = execution.function
-    name = _format_function_name(function)
+    name = " ".join(function.key)
     if function.how == WORDING:
         return model.NO_EFFECT, "messages, docstrings or annotations only", ()
     if function.how == ADDED and not (function.within or function.awaited):
@@ -522,7 +510,7 @@ def find_pieces_never_named(pieces: Iterable[ChangedPiece], folders: Sequence[st
     wanted: dict[str, list[str]] = {}
     for piece in pieces:
         if piece.how == REMOVED and (simple := _get_private_name(piece)):
-            wanted.setdefault(simple, []).append(_format_function_name(piece))
+            wanted.setdefault(simple, []).append(" ".join(piece.key))
     for path in changed_functions.map_files_by_name(folders).values():
         text = path.read_text(encoding="utf-8", errors="replace")
         for simple in [simple for simple in wanted if simple in text]:

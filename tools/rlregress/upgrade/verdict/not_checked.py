@@ -46,10 +46,7 @@ def list_unchecked_subjects(
         *adapter.framework.behavior_only,
     ):
         if not adapter.framework.do_words_name_algorithm(name, selected):
-            why = "only scenarios are built in, and none of them was chosen"
-            why = (
-                why
-                if adapter.framework.do_words_name_algorithm(name, all_titles)
-                else "none is built in"
-            )
+            why = "none is built in"
+            if adapter.framework.do_words_name_algorithm(name, all_titles):
+                why = "only scenarios are built in, and none of them was chosen"
             yield f"trainings of {name}: {why}; its details and defaults are compared"
