@@ -353,11 +353,7 @@ def search_changing_release(
     python = ends[1].python
     progress.begin_stage(_CHECKING)
 
-    def make_candidate(pins: Pins) -> Candidate:
-        # without packages that stay the same, which are named once, with the ends
-        text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in differing)
-        return Candidate(text, lambda: versions.request_version_of_pins(pins, python))
-
+    make_candidate = partial(_make_candidate_of_pins, differing, python)
     shared = _list_shared_packages(old, new, python, adapters, log)
     with _start_search(symptom, adapters, log, shared) as search:
         both = make_candidate(old), make_candidate(new)
@@ -396,6 +392,12 @@ def search_changing_release(
         return _add_checked_and_skipped_versions(
             search, replace(result, steps=tuple(steps), together=needed), count
         )
+
+
+def _make_candidate_of_pins(differing: Collection[str], python: str, pins: Pins) -> Candidate:
+    # without packages that stay the same, which are named once, with the ends
+    text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in differing)
+    return Candidate(text, lambda: versions.request_version_of_pins(pins, python))
 
 
 def _list_differing_packages(

@@ -156,14 +156,39 @@ def compare_trainings_of_both_versions(
     once |= _compare_with_rounding_measured(
         runtimes, trainings, once, (old, new), stand_for, sole_differences, options
     )
-    traced: list[ComparedTraining] = []
-    report_late = partial(compared_trainings.report_training_not_in_time, minutes=options.minutes)
-    not_traced = [report_late(training) for training in late]
+    traced, not_traced = _describe_trainings(trainings, once, (old, new), repetitions, options)
     if late:
         options.say(f"{len(late)} trainings were not compared: --minutes are over")
         note_skipped_task(
             f"{len(late)} of {len(late) + len(trainings)} trainings of {late[0].owner}"
         )
+    report_late = partial(compared_trainings.report_training_not_in_time, minutes=options.minutes)
+    # what rounding explains in a representative is not explained in what it represents
+    verdicts = {training.name: training.comparison.verdict for training in traced}
+    stand_ins = {
+        name: recorded
+        for name, recorded in stand_for.items()
+        if recorded != name and verdicts.get(name) == verdicts.get(recorded)
+    }
+    return Recorded(
+        traced=diverging_groups.name_representatives(traced, stand_ins),
+        not_traced=[*map(report_late, late), *not_traced],
+        traces=(old, new),
+        stand_ins=stand_ins,
+    )
+
+
+def _describe_trainings(
+    trainings: Sequence[Training],
+    once: Mapping[str, Comparison | UncomparedTraining],
+    traces: Traces,
+    repetitions: Mapping[str, tuple[RepeatedTrace, RepeatedTrace]],
+    options: Options,
+) -> tuple[list[ComparedTraining], list[UncomparedTraining]]:
+    """Describe each training by its comparison, or by why there is none; say what came out."""
+    old, new = traces
+    traced: list[ComparedTraining] = []
+    not_traced: list[UncomparedTraining] = []
     for training in trainings:
         name, comparison = training.name, once[training.name]
         if isinstance(comparison, UncomparedTraining):
@@ -181,19 +206,7 @@ def compare_trainings_of_both_versions(
     if words:
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
-    # what rounding explains in a representative is not explained in what it represents
-    verdicts = {training.name: training.comparison.verdict for training in traced}
-    stand_ins = {
-        name: recorded
-        for name, recorded in stand_for.items()
-        if recorded != name and verdicts.get(name) == verdicts.get(recorded)
-    }
-    return Recorded(
-        traced=diverging_groups.name_representatives(traced, stand_ins),
-        not_traced=not_traced,
-        traces=(old, new),
-        stand_ins=stand_ins,
-    )
+    return traced, not_traced
 
 
 def _record_diverging_trainings_again(

@@ -148,10 +148,8 @@ def list_differences(
     Raises:
         OutOfTime: the time of the command was over before the code was compared.
     """
-    distributions = (
-        closures.map_distributions_of_version(old.runtime),
-        closures.map_distributions_of_version(new.runtime),
-    )
+    in_old, in_new = (closures.map_distributions_of_version(v.runtime) for v in (old, new))
+    distributions = in_old, in_new
     own = {
         name: [_locate_top_modules(found[name]) if name in found else {} for found in distributions]
         for name in resolved.pinned
@@ -167,16 +165,13 @@ def list_differences(
     declared = _list_requirement_changes((old, new), distributions, names)
     paths = [*(piece.file for piece in pieces), *(file.file for file in files)]
     differing = {path.partition("/")[0] for path in paths}
-    compared = {
+    compared = [
         name
         for name, modules in names.items()
         if _is_compared(name, modules, distributions, differing_packages, differing)
-    }
-    other_versions = {
-        name: versions
-        for name, versions in closures.map_differing_versions(old.runtime, new.runtime).items()
-        if name not in {*compared, "rlregress", "python"}
-    }
+    ]
+    other_versions = _map_differing_versions_except((old, new), compared)
+    gone = [row.package for row in declared if row.summary.startswith(GONE)]
     with child_processes.limit_stage(end_time):
         public = tuple(_list_public_changes(differing_packages, pieces))
     return Inventory(
@@ -188,27 +183,39 @@ def list_differences(
         versions=other_versions,
         lost=tuple(n for n in (*new.absent.direct, *new.absent.below) if n in other_versions),
         needed=_map_packages_to_dependent_functions(
-            [
-                *(row.package for row in declared if row.summary.startswith(GONE)),
-                *new.absent.direct,
-            ],
-            distributions[0],
-            folders[1],
+            [*gone, *new.absent.direct], distributions[0], folders[1]
         ),
         unrelated=frozenset(affected.list_unrelated_distributions(other_versions, distributions)),
-        installed={
-            n: installed.strip_local_version(v)
-            for n, v in closures.map_visible_versions(new.runtime).items()
-        },
-        parts={
-            path.name: name
-            for name, places in own.items()
-            for place in places
-            for path in place.values()
-        },
+        installed=_map_visible_versions(new),
+        parts=_map_modules_to_distributions(own),
         users=tuple(_list_code_of_dependents(names, distributions[0])),
         extras=_list_requested_extras((old, new)),
     )
+
+
+def _map_differing_versions_except(
+    versions: tuple[PreparedVersion, PreparedVersion], compared: Collection[str]
+) -> dict[str, tuple[str, str]]:
+    """Return the distributions whose code is not compared, and whose versions differ."""
+    differing = closures.map_differing_versions(*(version.runtime for version in versions))
+    left_out = {*compared, "rlregress", "python"}
+    return {name: pair for name, pair in differing.items() if name not in left_out}
+
+
+def _map_visible_versions(version: PreparedVersion) -> dict[str, str]:
+    versions = closures.map_visible_versions(version.runtime)
+    return {name: installed.strip_local_version(own) for name, own in versions.items()}
+
+
+def _map_modules_to_distributions(
+    own: Mapping[str, Sequence[Mapping[str, Path]]],
+) -> dict[str, str]:
+    return {
+        path.name: name
+        for name, places in own.items()
+        for place in places
+        for path in place.values()
+    }
 
 
 def _list_requested_extras(versions: Iterable[PreparedVersion]) -> frozenset[str]:
