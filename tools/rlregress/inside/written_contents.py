@@ -237,36 +237,31 @@ def _list_items_of_text(text: str) -> Iterator[Item]:
 
 
 def _list_items_of_table(text: str) -> Iterator[Item]:
+    row = 1
+    while text.startswith("#"):
+        # a comment above the names of the columns, as of SB3's Monitor
+        comment, end, text = text.partition("\n")
+        yield f"row {row}", ("text", mask_text(comment + end))
+        row += 1
     names: list[str] = []
-    row, number, place = 1, 0, 0
-    rows: list[str] = []
-    while place < len(text):
-        cell = _CELL.match(text, place)
-        assert cell is not None
-        place = cell.end()
-        value = cell.group(1)
-        if not number and value.startswith("#") and not names:
-            # a comment above the names of the columns, as of SB3's Monitor
-            end = (text.find("\n", cell.start()) + 1) or len(text)
-            yield f"row {row}", ("text", mask_text(text[cell.start() : end]))
-            place, row = end, row + 1
+    cells: list[str] = []
+    for value, separator in _CELL.findall(text):
+        cells.append(value)
+        if separator == ",":
             continue
-        rows.append(value)
-        if cell.group(2) == ",":
-            continue
-        for column, value in enumerate(rows):
+        if not separator and cells == [""]:
+            # the end of the file
+            break
+        for column, cell in enumerate(cells):
             title = names[column] if column < len(names) else f"column {column + 1}"
-            yield (
-                f"row {row}, {title}",
-                ("text", "<time>" if is_time(title, value) else mask_text(value)),
-            )
-        yield f"row {row}, columns", ("text", f"{len(rows)}{repr(cell.group(2))}")
-        if not names:
-            # the first row, unless it holds numbers already
-            headless = any(_NUMBERS.fullmatch(value) for value in rows)
-            names = [] if headless else [value.strip('"') for value in rows]
-            names += [f"column {n + 1}" for n in range(len(names), len(rows))]
-        rows, row = [], row + 1
+            words = "<time>" if is_time(title, cell) else mask_text(cell)
+            yield f"row {row}, {title}", ("text", words)
+        yield f"row {row}, columns", ("text", f"{len(cells)}{separator!r}")
+        # the first row, unless it holds numbers already
+        if not names and not any(map(_NUMBERS.fullmatch, cells)):
+            names = [cell.strip('"') for cell in cells]
+        names = names or [f"column {n + 1}" for n in range(len(cells))]
+        cells, row = [], row + 1
 
 
 def _list_items_of_zip(content: bytes, depth: int) -> Iterator[Item]:
