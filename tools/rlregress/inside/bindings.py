@@ -46,7 +46,7 @@ class Binding(NamedTuple):
     """The value that a name of a module or a class has in another version.
 
     Attributes:
-        owner: a module or a class.
+        owner: a module or a class; for defaults, a function or a cell of its closure.
         value: ``_ABSENT``: the owner itself does not have the name.
     """
 
@@ -242,7 +242,7 @@ def _bind_field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -
             init = vars(kind).get("__init__")
             # one that the class defines itself has defaults of its own
             if init is not None and init.__code__.co_filename == "<string>":
-                yield Binding(kind, "__init__", _copy_constructor(init, inherited))
+                yield from _bind_constructor_defaults(init, inherited)
 
 
 def _is_called_at_import(text: str, name: str) -> bool:
@@ -267,32 +267,26 @@ def _walk_subclasses(owner: type) -> Iterator[type]:
         yield from _walk_subclasses(kind)
 
 
-def _copy_constructor(
+def _bind_constructor_defaults(
     init: types.FunctionType, fields: Mapping[str, dataclasses.Field[Any]]
-) -> types.FunctionType:
-    """Return a copy of a dataclass constructor with other defaults."""
-    cells = dict(zip(init.__code__.co_freevars, init.__closure__ or (), strict=True))
+) -> Iterator[Binding]:
+    """Yield the bindings that give the constructor of a dataclass other defaults."""
     for name, field in fields.items():
-        for free in cells:
+        for free, cell in zip(init.__code__.co_freevars, init.__closure__ or (), strict=True):
             # "_dflt_epochs", or "__dataclass_dflt_epochs__" from Python 3.12 on
             if re.fullmatch(rf"_(_dataclass_)?dflt_{name}(__)?", free):
-                factory = field.default_factory
-                has_factory = factory is not dataclasses.MISSING
-                cells[free] = types.CellType(factory if has_factory else field.default)
-    copied = types.FunctionType(
-        init.__code__, init.__globals__, init.__name__, None, tuple(cells.values())
-    )
-    copied.__dict__.update(vars(init))
-    copied.__annotations__, copied.__qualname__ = dict(init.__annotations__), init.__qualname__
-    parameters = inspect.signature(init).parameters.values()
-    values = {p.name: p.default for p in parameters if p.default is not p.empty}
-    values |= {n: field.default for n, field in fields.items()
-              if n in values and field.default is not dataclasses.MISSING}  # fmt: skip
-    by_keyword = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-    copied.__defaults__ = tuple(values[p.name] for p in parameters
-                              if p.name in values and p.name not in by_keyword) or None  # fmt: skip
-    copied.__kwdefaults__ = {n: value for n, value in values.items() if n in by_keyword} or None
-    return copied
+                is_made = field.default is dataclasses.MISSING
+                default = field.default_factory if is_made else field.default
+                yield Binding(cell, "cell_contents", default)
+    # of a field that a factory makes, the default says so, and stays
+    other = {n: f.default for n, f in fields.items() if f.default is not dataclasses.MISSING}
+    names = init.__code__.co_varnames[: init.__code__.co_argcount]
+    values = init.__defaults__ or ()
+    first = len(names) - len(values)
+    positional = tuple(other.get(n, v) for n, v in zip(names[first:], values, strict=True))
+    yield Binding(init, "__defaults__", positional or None)
+    named = {name: other.get(name, value) for name, value in (init.__kwdefaults__ or {}).items()}
+    yield Binding(init, "__kwdefaults__", named or None)
 
 
 def _make_bindings_of_dependent_defaults(
@@ -401,8 +395,8 @@ def _locate_function(function: types.FunctionType) -> tuple[str, str, int]:
 
 
 def _get_present_value(owner: Any, name: str) -> Any:
-    """Return the present value of a name in a module, class or function."""
-    if isinstance(owner, types.FunctionType):
+    """Return the present value of a name in a module, class, function or closure cell."""
+    if isinstance(owner, (types.FunctionType, types.CellType)):
         return getattr(owner, name)
     return vars(owner).get(name, _ABSENT)
 
