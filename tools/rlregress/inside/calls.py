@@ -33,13 +33,25 @@ import sys
 import threading
 import traceback
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from rlregress import marks, source
-from rlregress.inside import bindings, events, leaves, swap, trace_worker, written_by_calls
+from rlregress.inside import (
+    bindings,
+    events,
+    leaves,
+    perturbed,
+    repeat,
+    swap,
+    trace_worker,
+    values_read,
+    written_by_calls,
+)
 from rlregress.inside.copies import NoCopy
 from rlregress.inside.handed_locals import NamesByDictionary, find_locals_read_by_dictionary
 from rlregress.inside.methods import Defaults, Misfit
@@ -115,7 +127,10 @@ class Capture:
         # a copy of the process has no other thread
         if captured.is_over or threading.get_ident() != self._thread:
             return not captured.is_over
-        number, paths = captured.count_call_and_get_paths(_describe_types_of_arguments(frame))
+        types_of_arguments = _describe_types_of_arguments(frame)
+        captured.calls += 1
+        captured.with_types[types_of_arguments] += 1
+        number, paths = captured.with_types[types_of_arguments], captured.paths[types_of_arguments]
         if number in (*CAPTURED, *BY_PATH):
             seconds = self._seconds / (_LESS if captured.examined else 1)
             known_paths = () if number in CAPTURED else tuple(paths)
@@ -133,8 +148,12 @@ class Capture:
                 paths.add(row.pop("path", ""))
                 self.rows.append({"file": function[0], "name": function[1], **row})
             captured.is_over = "differs" in row or ("why" in row and not raises)
-        is_late = captured.seconds >= _WHOLE * self._seconds
-        captured.is_over |= is_late or captured.has_enough_calls()
+        captured.is_over |= (
+            captured.seconds >= _WHOLE * self._seconds
+            or captured.copies >= _COPIES
+            or captured.examined >= _MOST
+            or captured.calls >= _LOOKED
+        )
         return not captured.is_over
 
     def _compare_call_in_child(
@@ -172,6 +191,7 @@ class Capture:
         return row
 
 
+@dataclass
 class _CallCounts:
     """Counts captured calls of one function.
 
@@ -179,24 +199,17 @@ class _CallCounts:
         copies: number of copies of the process; examined: number of examined calls.
         seconds: CPU seconds that the copies have taken.
         is_over: whether no call is captured any more.
+        with_types: types of arguments -> number of calls with these.
+        paths: types of arguments -> paths through the function of calls with these.
     """
 
-    def __init__(self) -> None:
-        self.is_over = False
-        self.copies = self.examined = self._calls = 0
-        self.seconds = 0.0
-        self._numbers: dict[Any, int] = {}
-        self._paths: dict[Any, set[str]] = {}
-
-    def count_call_and_get_paths(self, signature: Any) -> tuple[int, set[str]]:
-        """Count a call; return its number among those with its signature, and their code paths."""
-        self._calls += 1
-        self._numbers[signature] = self._numbers.get(signature, 0) + 1
-        return self._numbers[signature], self._paths.setdefault(signature, set())
-
-    def has_enough_calls(self) -> bool:
-        """Return whether enough calls of the function were captured."""
-        return self.copies >= _COPIES or self.examined >= _MOST or self._calls >= _LOOKED
+    calls: int = 0
+    copies: int = 0
+    examined: int = 0
+    seconds: float = 0.0
+    is_over: bool = False
+    with_types: Counter[Any] = field(default_factory=Counter)
+    paths: defaultdict[Any, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 def _measure_seconds_of_children() -> float:
@@ -276,9 +289,6 @@ class Examiner:
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
         """Repeat the call that a frame starts with the old and the new code; return the result."""
-        # only where something is captured
-        from rlregress.inside import perturbed, repeat
-
         file, name = function
         code, variables = frame.f_code, frame.f_globals
         bound, why = self._find_old_values_of_names(function)
@@ -303,10 +313,11 @@ class Examiner:
 
         texts = change["text"], text
         near, differing = _find_differing_statements(name, texts, (other_code, code), bound)
-        old_function, new_function = (
-            _make_function_of_code(c, variables, cells) for c in (other_code, code)
+        new_function, old_function = (
+            _make_function_of_code(c, variables, cells, own_defaults)
+            for c, own_defaults in zip((code, other_code), defaults, strict=True)
         )
-        own = _find_arguments_of_old_defaults(old_function, new_function, arguments, defaults)
+        own = _find_arguments_of_old_defaults(old_function, new_function, arguments)
         old = repeat.FunctionVersion(old_function, own, bound, differing[0])
         new = repeat.FunctionVersion(new_function, {}, (), differing[1])
         names = _list_names_read(code if self._mutant else other_code, arguments)
@@ -367,8 +378,6 @@ def _find_differing_statements(
     Args:
         texts, codes: those of the old version, then those of the new one.
     """
-    from rlregress.inside import perturbed, values_read
-
     lines = [_number_lines(text, name) for text in texts]
     rows = _select_differing_lines(*lines)
     perturbed.add_perturbations_around_bounds(
@@ -391,11 +400,17 @@ def _find_differing_statements(
 
 
 def _make_function_of_code(
-    code: types.CodeType, variables: dict[str, Any], cells: dict[str, Any]
-) -> Any:
-    """Return a function made of a code object, a module's variables and closure cells."""
+    code: types.CodeType,
+    variables: dict[str, Any],
+    cells: dict[str, Any],
+    defaults: Defaults | None,
+) -> types.FunctionType:
+    """Return a function made of a code object, a module's variables, closure cells and defaults."""
     around = tuple(types.CellType(cells[name]) for name in code.co_freevars)
-    return types.FunctionType(code, variables, code.co_name, None, around)
+    positional, named = defaults or (None, None)
+    function = types.FunctionType(code, variables, code.co_name, positional, around)
+    function.__kwdefaults__ = named
+    return function
 
 
 def _fork_without_reseeding() -> int:
@@ -452,30 +467,29 @@ def _list_texts_of_rows(rows: Sequence[dict[int, str]]) -> list[str]:
     return [row for lines in rows for row in lines.values()]
 
 
-def _list_parameters(code: types.CodeType) -> tuple[str, ...]:
+def _list_parameters(code: types.CodeType) -> list[str]:
     """Return names of all parameters, those of ``*args`` and ``**kwargs`` last."""
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return code.co_varnames[:count]
+    names, *variadic = inspect.getargs(code)
+    return [*names, *filter(None, variadic)]
 
 
 def _find_arguments_of_old_defaults(
-    old: Any,
-    new: Any,
-    arguments: dict[str, Any],
-    defaults: tuple[Defaults | None, Defaults | None],
+    old: types.FunctionType, new: types.FunctionType, arguments: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the old version's defaults that differ, for arguments that the caller left out.
 
     Args:
+        old, new: with the defaults that differ between them, and no other ones.
         arguments: captured from the new version.
-        defaults: those of the new and of the old version, where they differ.
 
     Raises:
         Misfit: the old version takes other arguments.
     """
-    new_defaults, old_defaults = map(_map_defaults_by_parameter, (new, old), defaults)
     takes, captured = (inspect.signature(function).parameters for function in (old, new))
+    old_defaults, new_defaults = (
+        {name: p.default for name, p in parameters.items() if p.default is not p.empty}
+        for parameters in (takes, captured)
+    )
     left_out = {
         name
         for name, value in new_defaults.items()
@@ -483,7 +497,9 @@ def _find_arguments_of_old_defaults(
         and _is_default(arguments[name], value)
         and not (name in old_defaults and _is_default(old_defaults[name], value))
     }
-    if _list_variadic_parameters(takes) != _list_variadic_parameters(captured):
+    variadic = [[p for p in parameters.values() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+                for parameters in (takes, captured)]  # fmt: skip
+    if variadic[0] != variadic[1]:
         raise Misfit("the two versions take different arguments")
     if missing := [n for n in takes if n not in arguments and n not in old_defaults]:
         raise Misfit(f"the old code takes one more argument, {missing[0]}")
@@ -494,20 +510,6 @@ def _find_arguments_of_old_defaults(
         for name, value in old_defaults.items()
         if name not in arguments or name in left_out
     }
-
-
-def _list_variadic_parameters(parameters: Mapping[str, inspect.Parameter]) -> list[tuple[str, Any]]:
-    """Return name and kind of ``*args`` and ``**kwargs``."""
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [(name, p.kind) for name, p in parameters.items() if p.kind in kinds]
-
-
-def _map_defaults_by_parameter(function: Any, defaults: Defaults | None) -> dict[str, Any]:
-    """Return parameter -> default."""
-    positional, named = defaults or (None, None)
-    code, values = function.__code__, positional or ()
-    names = code.co_varnames[: code.co_argcount]
-    return {**dict(zip(names[len(names) - len(values) :], values, strict=False)), **(named or {})}
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -523,8 +525,6 @@ def _list_names_read(code: types.CodeType, arguments: dict[str, Any]) -> set[str
     Names that its methods and properties read are included: those of its arguments, of their
     attributes, and of modules that it calls.
     """
-    from rlregress.inside import values_read
-
     names = values_read.list_names_read(code)
     objects = list(arguments.values())
     for step in range(_HOPS):
