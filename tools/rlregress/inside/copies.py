@@ -75,22 +75,6 @@ def _copy_tensor(number: int, kind: type, needs_gradient: bool) -> torch.Tensor:
     return copied.requires_grad_(needs_gradient)
 
 
-def _make_view_of_array(
-    base: np.ndarray, dtype: Any, shape: Any, strides: Any, offset: int
-) -> np.ndarray:
-    return np.ndarray(shape, dtype, base, offset, strides)
-
-
-def _make_generator_in_state(device: torch.device, state: torch.Tensor) -> torch.Generator:
-    generator = torch.Generator(device)
-    generator.set_state(state)
-    return generator
-
-
-def _make_weak_reference(referent: Any) -> Any:
-    return weakref.ref(referent)
-
-
 def _copy_function(number: int) -> Any:
     """Copy a function; ``_fill_cells`` fills its cells, as one may hold the function itself."""
     original = _originals[number]
@@ -125,12 +109,8 @@ def _restore_object_state(
         dict.update(copied, pairs)
 
 
-#: functions of this module that unpickle: they are pickled by their names.
-_UNPICKLING: tuple[Any, ...] = (
-    _get_original, _copy_tensor, _make_view_of_array, _make_generator_in_state,
-    _make_weak_reference, _copy_function, _fill_cells, _restore_object_state,
-    pickled.rebuild_tensor, pickled.restore_tensor_attributes,
-)  # fmt: skip
+#: modules whose functions unpickle: they are pickled by their names.
+_UNPICKLING = (__name__, pickled.__name__)
 
 
 class _Pickler(pickle.Pickler):
@@ -146,7 +126,8 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, types.FunctionType):
-            return NotImplemented if value in _UNPICKLING else self._reduce_function(value)
+            is_own = value.__module__ in _UNPICKLING
+            return NotImplemented if is_own else self._reduce_function(value)
         if value is pickled.Storage or type(value) is pickled.Storage:
             return NotImplemented
         if isinstance(value, _SHARED):
@@ -156,10 +137,11 @@ class _Pickler(pickle.Pickler):
         if type(value) is np.ndarray and isinstance(value.base, np.ndarray):
             return self._reduce_view(value)
         if isinstance(value, torch.Generator):
-            return _make_generator_in_state, (value.device, value.get_state())
+            state = value.get_state()
+            return torch.Generator, (value.device,), state, None, None, torch.Generator.set_state
         kind: Any = type(value)
         if kind is weakref.ReferenceType and value() is not None:
-            return _make_weak_reference, (value(),)
+            return weakref.ref, (value(),)
         if kind.__module__ == "weakref":
             return self._share_original(value)
         if kind.__module__.startswith(_ELSEWHERE):
@@ -201,7 +183,7 @@ class _Pickler(pickle.Pickler):
         if base.dtype == object or value.dtype == object or not base.flags.forc:
             return value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         self._has_views = True
-        return _make_view_of_array, (base, value.dtype, value.shape, value.strides, offset)
+        return np.ndarray, (value.shape, value.dtype, base, offset, value.strides)
 
 
 def _read_cell_content(cell: Any) -> tuple[Any, ...]:

@@ -82,7 +82,9 @@ def find_differing_leaves(
     unnamed = [path for path in removed if path.rpartition(".")[2] not in names]
     renamed = _find_renamed_attributes(old.leaves, new.leaves, unnamed, added)
     # the order of a dictionary's keys is part of the result
-    for path, other_path in zip(*_pair_paths_in_order(old.leaves, new.leaves), strict=True):
+    common = [[path for path in one if path in other]
+              for one, other in ((old.leaves, new.leaves), (new.leaves, old.leaves))]  # fmt: skip
+    for path, other_path in zip(*common, strict=True):
         if path != other_path:
             differing[path] = ("before", other_path), ("after", other_path)
             break
@@ -98,11 +100,6 @@ def find_differing_leaves(
         errors = ("error", old.error_text), ("error", new.error_text)
         differing = {"error": errors, **differing}
     return differing
-
-
-def _pair_paths_in_order(old: LeavesByPath, new: LeavesByPath) -> list[list[str]]:
-    """Return the paths that both versions have, in the order of each version."""
-    return [[path for path in one if path in both] for one, both in ((old, new), (new, old))]
 
 
 def choose_difference_to_report(differing: dict[str, _Leaves]) -> Difference | None:

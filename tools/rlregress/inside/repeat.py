@@ -109,11 +109,11 @@ class FunctionVersion(NamedTuple):
         """Call the function and return its result; for a generator, the list of its items."""
         signature = inspect.signature(self.function)
         captured = {**arguments, **self.own}
-        values = collections.OrderedDict(
-            (name, iter(captured[name]) if isinstance(captured[name], Items) else captured[name])
+        values = {
+            name: iter(captured[name]) if isinstance(captured[name], Items) else captured[name]
             for name in signature.parameters
-        )
-        bound = inspect.BoundArguments(signature, values)
+        }
+        bound = inspect.BoundArguments(signature, values)  # type: ignore[arg-type]
         with bindings.bind_temporarily(self.bound):
             result = self.function(*bound.args, **bound.kwargs)
             if isinstance(result, (types.GeneratorType, map, filter, zip, enumerate, reversed)):
@@ -197,41 +197,26 @@ class Call:
         counts: dict[str, Any] = {SAME: 0, CLOSE: 0, "skipped": 0, "touched": 0}
         end = time.process_time() + seconds
         try:
-            return self._try_perturbations(counts, seconds, end, known_paths)
+            outside = list_outside_leaves(self._modules, self._around)
+            old = self._repeat_old_code(seconds)
+            self._check_outside_unchanged(outside)
+            verdict = self._compare_outcomes(None, old)
+            if verdict is None:
+                why = "a version does not repeat itself, or does what cannot be repeated"
+                raise NotCompared(why)
+            if isinstance(verdict, Difference):
+                differs = self._describe_difference_as_row(None, verdict)
+                return {**counts, "differs": differs, "given": True}
+            path = repr([sorted(values) for values in self._values[0]])
+            if path in known_paths:
+                return {"known": True}
+            counts.update({verdict: 1, "touched": int(self._touched), "path": path, "given": False})
+            smallest = self._find_least_difference(counts, seconds, end)
+            if smallest is not None:
+                return {**counts, "differs": self._describe_difference_as_row(*smallest)}
+            self._check_outside_unchanged(outside)
         except (NotCompared, leaves.TooManyLeaves) as reason:
             return {**counts, "why": str(reason), **getattr(reason, "facts", {})}
-
-    def _try_perturbations(
-        self, counts: dict[str, Any], seconds: float, end: float, known_paths: Collection[str]
-    ) -> dict[str, Any]:
-        """Try perturbations until time is over.
-
-        Return the result of ``compare_with_perturbations``.
-
-        Raises:
-            NotCompared, TooManyLeaves: the call cannot be compared.
-        """
-        outside = list_outside_leaves(self._modules, self._around)
-        old = self._repeat_old_code(seconds)
-        self._check_outside_unchanged(outside)
-        verdict = self._compare_outcomes(None, old)
-        if verdict is None:
-            why = "a version does not repeat itself, or does what cannot be repeated"
-            return {**counts, "why": why}
-        if isinstance(verdict, Difference):
-            return {
-                **counts,
-                "differs": self._describe_difference_as_row(None, verdict),
-                "given": True,
-            }
-        path = repr([sorted(values) for values in self._values[0]])
-        if path in known_paths:
-            return {"known": True}
-        counts.update({verdict: 1, "touched": int(self._touched), "path": path, "given": False})
-        smallest = self._find_least_difference(counts, seconds, end)
-        if smallest is not None:
-            return {**counts, "differs": self._describe_difference_as_row(*smallest)}
-        self._check_outside_unchanged(outside)
         return counts
 
     def _check_outside_unchanged(self, before: LeavesByPath) -> None:
