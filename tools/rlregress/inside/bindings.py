@@ -12,8 +12,6 @@ import contextlib
 import copy
 import dataclasses
 import enum
-import gc
-import inspect
 import re
 import sys
 import types
@@ -356,17 +354,14 @@ def _find_functions_with_defaults_of(package: str, differing: set[str]) -> Itera
             if isinstance(node, ast.ClassDef):
                 heads += [*node.bases, *(keyword.value for keyword in node.keywords)]
                 nodes += [(name, child) for child in node.body]
-            elif _list_names_and_attributes(methods.strip_annotations(node.args)) & differing:
+            elif (
+                methods.list_names_and_attributes(methods.strip_annotations(node.args)) & differing
+            ):
                 yield module, name, node
-            if any(_list_names_and_attributes(head) & differing for head in heads):
+            if any(methods.list_names_and_attributes(head) & differing for head in heads):
                 raise Misfit(
                     f"{name} is decorated with, or derived from, one of the changed values"
                 )
-
-
-def _list_names_and_attributes(expression: ast.AST) -> set[str]:
-    """Return names, and attributes, that an expression reads."""
-    return {str(getattr(node, "id", getattr(node, "attr", ""))) for node in ast.walk(expression)}
 
 
 def _find_functions_in_memory(
@@ -377,19 +372,14 @@ def _find_functions_in_memory(
     Raises:
         Misfit: there is none.
     """
-    # what was frozen before a fork is not listed
-    gc.unfreeze()
     place = (module.__file__, node.name, get_first_line(node))
-    referrers = gc.get_referrers(vars(module))
-    functions = [
-        x for x in referrers if type(x) is types.FunctionType and _locate_function(x) == place
-    ]
+    functions = [f for f in methods.list_functions_of_modules(module) if _locate(f) == place]
     if not functions:
         raise Misfit(f"{name}, which has a changed value as a default, is not in memory")
     return functions
 
 
-def _locate_function(function: types.FunctionType) -> tuple[str, str, int]:
+def _locate(function: types.FunctionType) -> tuple[str, str, int]:
     code = function.__code__
     return code.co_filename, code.co_name, code.co_firstlineno
 

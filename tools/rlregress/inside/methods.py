@@ -9,6 +9,7 @@ import __future__
 import ast
 import contextlib
 import copy
+import gc
 import types
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -153,6 +154,15 @@ def _list_self_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) ->
     }
 
 
+def list_names_and_attributes(node: ast.AST) -> set[str]:
+    """Return the names, and the names of attributes, in a node."""
+    return {
+        part.id if isinstance(part, ast.Name) else part.attr
+        for part in ast.walk(node)
+        if isinstance(part, (ast.Name, ast.Attribute))
+    }
+
+
 def _list_names_in_nodes(nodes: Iterable[ast.AST]) -> set[str]:
     return {child.id for node in nodes for child in ast.walk(node) if isinstance(child, ast.Name)}
 
@@ -214,6 +224,18 @@ def strip_annotations(arguments: ast.arguments) -> ast.arguments:
         if isinstance(node, ast.arg):
             node.annotation = None
     return copied
+
+
+def list_functions_of_modules(*modules: types.ModuleType) -> list[types.FunctionType]:
+    """Return the functions that refer to the variables of modules, even if they are decorated.
+
+    Listing such references is fast, and touches no other objects: a forked process has to copy each
+    object that it touches.
+    """
+    # what was frozen before a fork is not listed
+    gc.unfreeze()
+    referrers = gc.get_referrers(*map(vars, modules))
+    return [function for function in referrers if type(function) is types.FunctionType]
 
 
 class NoClass(Misfit):

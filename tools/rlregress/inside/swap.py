@@ -312,25 +312,20 @@ class _FunctionsInMemory:
     """Finds functions in memory, also those behind decorators."""
 
     def __init__(self) -> None:
-        # what was frozen before a fork is not listed
-        gc.unfreeze()
         self._by_file: dict[str, list[types.FunctionType]] = {}
 
     def list_functions_of_modules(self, path: str) -> list[types.FunctionType]:
-        """Return the functions of the modules that were imported from a file.
-
-        These refer to the module's variables. Listing such references is fast, and touches no other
-        objects: a forked process has to copy each object that it touches.
-        """
+        """Return the functions of the modules that were imported from a file."""
         modules = [
-            vars(module)
-            for module in _list_modules_from_files()
-            if _is_same_file(module.__file__ or "", path)
+            module
+            for module in list(sys.modules.values())
+            if "__file__" in getattr(module, "__dict__", ())
+            and _is_same_file(module.__file__ or "", path)
         ]
-        holding = gc.get_referrers(*modules) if modules else []
-        functions = [module for module in holding if type(module) is types.FunctionType]
         return [
-            function for function in functions if _is_same_file(function.__code__.co_filename, path)
+            function
+            for function in methods.list_functions_of_modules(*modules)
+            if _is_same_file(function.__code__.co_filename, path)
         ]
 
     def list_functions_of_all_objects(self, path: str) -> list[types.FunctionType]:
@@ -340,12 +335,6 @@ class _FunctionsInMemory:
                 if type(thing) is types.FunctionType:
                     self._by_file.setdefault(_real(thing.__code__.co_filename), []).append(thing)
         return self._by_file.get(_real(path), [])
-
-
-def _list_modules_from_files() -> list[types.ModuleType]:
-    """Return the modules that were imported from a file."""
-    every = list(sys.modules.values())
-    return [module for module in every if "__file__" in getattr(module, "__dict__", ())]
 
 
 def _is_same_file(first: str, second: str) -> bool:

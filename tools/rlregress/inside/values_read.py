@@ -19,6 +19,7 @@ import numpy as np
 
 from rlregress import source
 from rlregress.inside import leaves
+from rlregress.inside.methods import list_names_and_attributes
 from rlregress.marks import list_inner_code_objects
 
 #: the first executions of a statement whose values are noted; later ones are only counted.
@@ -86,18 +87,10 @@ def find_names_with_origins(text: str, first_line: int, names: set[str]) -> set[
         values = [
             node.value
             for node in assigned
-            if any(_list_names_in_node(target) & names for target in node.targets)
+            if any(list_names_and_attributes(target) & names for target in node.targets)
         ]
-        names = names.union(*map(_list_names_in_node, values))
+        names = names.union(*map(list_names_and_attributes, values))
     return names
-
-
-def _list_names_in_node(node: ast.AST) -> set[str]:
-    return {
-        part.id if isinstance(part, ast.Name) else part.attr
-        for part in ast.walk(node)
-        if isinstance(part, (ast.Name, ast.Attribute))
-    }
 
 
 def _find_function(text: str, first: int) -> Any:
