@@ -281,6 +281,12 @@ def test_a_broken_table_is_read_to_its_end(text):
     assert not any(kind == "bytes" for kind, _ in items("x.csv", text).values())
 
 
+def test_a_last_row_that_ends_in_a_comma_is_compared():
+    """It has no line break, and an empty cell at its end."""
+    leaves = items("x.csv", b"a,b\nc,")
+    assert [leaves[f"row 2, {name}"][1] for name in ("a", "b", "columns")] == ["c", "", "2''"]
+
+
 def test_archives_arrays_tensors_and_pickles_are_compared_by_their_values():
     """Dates, packing and versions of Stable-Baselines3 do not count, nor the file around values."""
     contents = []
