@@ -113,7 +113,7 @@ class FunctionVersion(NamedTuple):
             name: iter(captured[name]) if isinstance(captured[name], Items) else captured[name]
             for name in signature.parameters
         }
-        bound = inspect.BoundArguments(signature, values)  # type: ignore[arg-type]
+        bound = inspect.BoundArguments(signature, values)
         with bindings.bind_temporarily(self.bound):
             result = self.function(*bound.args, **bound.kwargs)
             if isinstance(result, (types.GeneratorType, map, filter, zip, enumerate, reversed)):
