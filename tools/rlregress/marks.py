@@ -264,24 +264,24 @@ class _FunctionMarks:
 
     def make_mark_statement(self, number: int, line: int) -> ast.stmt:
         """Return a statement that sets a mark."""
-        at = _make_ast_position(line)
-        marks, index = ast.Constant(self.placeholder, **at), ast.Constant(number, **at)
-        target = ast.Subscript(marks, index, ast.Store(), **at)
-        return ast.Assign([target], ast.Constant(1, **at), **at)
+        marks, index = ast.Constant(self.placeholder), ast.Constant(number)
+        target = ast.Subscript(marks, index, ast.Store())
+        return _put_at_line(ast.Assign([target], ast.Constant(1)), line)
 
     def wrap_expression_with_mark(self, number: int, expression: ast.expr) -> ast.expr:
         """Return an expression that sets a mark, then evaluates ``expression`` as before."""
-        at = _make_ast_position(expression.lineno)
-        marks, index = ast.Constant(self.placeholder, **at), ast.Constant(number, **at)
+        marks, index = ast.Constant(self.placeholder), ast.Constant(number)
         # ``__setitem__`` returns None, also of the plain bytes that are read from a pickle
-        setting = ast.Attribute(marks, "__setitem__", ast.Load(), **at)
-        call = ast.Call(setting, [index, ast.Constant(1, **at)], [], **at)
-        return ast.BoolOp(ast.Or(), [call, expression], **at)
+        setting = ast.Attribute(marks, "__setitem__", ast.Load())
+        call = ast.Call(setting, [index, ast.Constant(1)], [])
+        return _put_at_line(ast.BoolOp(ast.Or(), [call, expression]), expression.lineno)
 
 
-def _make_ast_position(line: int) -> dict[str, Any]:
-    """Return the position fields of a syntax node that is added at a line of the source."""
-    return {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+def _put_at_line(node: Any, line: int) -> Any:
+    """Return a syntax node with positions for all its parts that have none."""
+    node.lineno = node.end_lineno = line
+    node.col_offset = node.end_col_offset = 0
+    return ast.fix_missing_locations(node)
 
 
 class _Marker:
@@ -364,27 +364,24 @@ class _Marker:
         if self._count_uses_of_numba(getattr(statement, "decorator_list", ())):
             self.is_whole = False
             return
-        if isinstance(statement, _FUNCTIONS):
-            self._mark_function(
-                statement, f"{outer_name}.{statement.name}" if outer_name else statement.name
-            )
-            return
-        if isinstance(statement, ast.ClassDef):
+        if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
             name = f"{outer_name}.{statement.name}" if outer_name else statement.name
-            statement.body = self._mark_body(statement.body, name, None)
+            if isinstance(statement, ast.ClassDef):
+                statement.body = self._mark_body(statement.body, name, None)
+            else:
+                self._mark_function(statement, name)
             return
-        ways = None
-        if function_marks is not None and isinstance(statement, (ast.If, ast.While)):
-            ways = self._add_marks_of_condition(statement, function_marks)
+        ways: dict[str, list[Any]] = {}
         if function_marks is not None:
-            _mark_conditional_expressions(
-                statement, function_marks, {source.get_first_line(statement)}
-            )
+            if isinstance(statement, (ast.If, ast.While)):
+                ways = self._add_marks_of_condition(statement, function_marks)
+            first = source.get_first_line(statement)
+            _mark_conditional_expressions(statement, function_marks, {first})
         for field in ("body", "orelse", "finalbody"):
             body = getattr(statement, field, None)
             if isinstance(body, list):
                 marked = self._mark_body(body, outer_name, function_marks)
-                setattr(statement, field, [*(ways or {}).get(field, ()), *marked])
+                setattr(statement, field, [*ways.get(field, ()), *marked])
         for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
             self._mark_except_or_case(part, outer_name, function_marks)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,89 +21,85 @@ from rlregress.inside.lines import WAYS
 
 #: an operation in the traced code: file, line, function, and its name
 _Place = tuple[str, int, str, str]
-#: takes a call's arguments, by position and by name, and its result; returns its effects.
-_FindEffects = Callable[[tuple[Any, ...], dict[str, Any], Any], set[str]]
+
+
+class _Call(NamedTuple):
+    """A call of an operation: its arguments, by position and by name, and its result."""
+
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+    returned: Any
+
+    def find_argument(self, position: int, *names: str) -> Any:
+        if len(self.arguments) > position:
+            return self.arguments[position]
+        return next((self.options[name] for name in names if name in self.options), None)
+
+
+#: returns each way of the operation -> whether it happened; None: all ways count as tried.
+_FindEffects = Callable[[_Call], "dict[str, Any] | None"]
 
 
 def _convert_to_array(value: Any) -> Any:
     return value.detach().cpu().numpy() if torch.is_tensor(value) else np.asarray(value)
 
 
-def _find_argument(
-    arguments: tuple[Any, ...], options: dict[str, Any], position: int, *names: str
-) -> Any:
-    if len(arguments) > position:
-        return arguments[position]
-    return next((options[name] for name in names if name in options), None)
-
-
-def _find_clamp_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
-    value = _convert_to_array(_find_argument(arguments, options, 0, "input", "a"))
-    low = _find_argument(arguments, options, 1, "min", "a_min")
-    high = _find_argument(arguments, options, 2, "max", "a_max")
+def _find_clamp_effects(call: _Call) -> dict[str, Any]:
+    value = _convert_to_array(call.find_argument(0, "input", "a"))
+    low, high = call.find_argument(1, "min", "a_min"), call.find_argument(2, "max", "a_max")
     nothing = np.zeros(value.shape, bool)
     below = value < _convert_to_array(low) if low is not None else nothing
     above = value > _convert_to_array(high) if high is not None else nothing
-    ways = {
+    return {
         # a missing bound counts as tried
         "below": low is None or below.any(),
         "above": high is None or above.any(),
         "inside": not (below | above).all(),
     }
-    return {way for way, happened in ways.items() if happened}
 
 
-def _make_extremum_effects_finder(sign: int) -> _FindEffects:
-    def find_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
-        second = _find_argument(arguments, options, 1, "other")
-        if not (torch.is_tensor(second) or isinstance(second, np.ndarray)):
-            return {"first", "second"}  # over an axis, not of two arrays
-        difference = sign * (_convert_to_array(arguments[0]) - _convert_to_array(second))
-        ways = {"first": (difference > 0).any(), "second": (difference < 0).any()}
-        return {way for way, happened in ways.items() if happened}
-
-    return find_effects
+def _find_extremum_effects(call: _Call, sign: int) -> dict[str, Any] | None:
+    second = call.find_argument(1, "other")
+    if not (torch.is_tensor(second) or isinstance(second, np.ndarray)):
+        return None  # over an axis, not of two arrays
+    difference = sign * (_convert_to_array(call.arguments[0]) - _convert_to_array(second))
+    return {"first": (difference > 0).any(), "second": (difference < 0).any()}
 
 
-def _make_condition_effects_finder(position: int) -> _FindEffects:
-    def find_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
-        mask = _convert_to_array(_find_argument(arguments, options, position, "condition", "mask"))
-        if mask.dtype != bool:
-            return {"true", "false"}
-        return ({"true"} if mask.any() else set()) | ({"false"} if not mask.all() else set())
-
-    return find_effects
+def _find_condition_effects(call: _Call, position: int) -> dict[str, Any] | None:
+    mask = _convert_to_array(call.find_argument(position, "condition", "mask"))
+    return {"true": mask.any(), "false": not mask.all()} if mask.dtype == bool else None
 
 
-def _find_complement_effects(
-    arguments: tuple[Any, ...], options: dict[str, Any], _: Any
-) -> set[str]:
-    value = _convert_to_array(arguments[0])
+def _find_complement_effects(call: _Call) -> dict[str, Any] | None:
+    value = _convert_to_array(call.arguments[0])
     are_zero, are_one = value == 0, value == 1
     if not (are_zero | are_one).all():
-        return {"zero", "one"}  # no mask
+        return None  # no mask
     # the effects of ``1 - mask``: it is zero where the mask is one
-    return ({"zero"} if are_one.any() else set()) | ({"one"} if are_zero.any() else set())
+    return {"zero": are_one.any(), "one": are_zero.any()}
 
 
-def _find_grad_norm_effects(
-    arguments: tuple[Any, ...], options: dict[str, Any], norm: Any
-) -> set[str]:
-    limit = _find_argument(arguments, options, 1, "max_norm")
-    return {"clipped" if float(norm) > float(limit) else "left"}
+def _find_grad_norm_effects(call: _Call) -> dict[str, Any]:
+    is_clipped = float(call.returned) > float(call.find_argument(1, "max_norm"))
+    return {"clipped": is_clipped, "left": not is_clipped}
 
+
+_find_minimum_effects = functools.partial(_find_extremum_effects, sign=-1)
+_find_maximum_effects = functools.partial(_find_extremum_effects, sign=1)
+_find_mask_effects = functools.partial(_find_condition_effects, position=1)
 
 #: hooked functions: owner, name, operation, and the function that finds its effects.
 _HOOKED: list[tuple[Any, str, str, _FindEffects]] = [
     *((torch, name, "clamp", _find_clamp_effects) for name in ("clamp", "clip")),
     *((torch.Tensor, name, "clamp", _find_clamp_effects) for name in ("clamp", "clip", "clamp_")),
     (np, "clip", "clamp", _find_clamp_effects),
-    *((torch, name, "minimum", _make_extremum_effects_finder(-1)) for name in ("min", "minimum")),
-    *((torch, name, "maximum", _make_extremum_effects_finder(1)) for name in ("max", "maximum")),
-    (torch, "where", "where", _make_condition_effects_finder(0)),
-    (torch.Tensor, "masked_fill", "mask", _make_condition_effects_finder(1)),
-    (torch.Tensor, "masked_fill_", "mask", _make_condition_effects_finder(1)),
-    (torch.Tensor, "masked_select", "mask", _make_condition_effects_finder(1)),
+    *((torch, name, "minimum", _find_minimum_effects) for name in ("min", "minimum")),
+    *((torch, name, "maximum", _find_maximum_effects) for name in ("max", "maximum")),
+    (torch, "where", "where", functools.partial(_find_condition_effects, position=0)),
+    (torch.Tensor, "masked_fill", "mask", _find_mask_effects),
+    (torch.Tensor, "masked_fill_", "mask", _find_mask_effects),
+    (torch.Tensor, "masked_select", "mask", _find_mask_effects),
     (torch.Tensor, "__rsub__", "complement", _find_complement_effects),
     (torch.Tensor, "__invert__", "complement", _find_complement_effects),
     (torch.nn.utils, "clip_grad_norm_", "clip_grad_norm", _find_grad_norm_effects),
@@ -141,14 +137,13 @@ class ClampAndMaskEffects:
         place = (file, caller.f_lineno, caller.f_code.co_name, operation)
         if len(self._ways.get(place, ())) == len(WAYS[operation]):
             return
-        if not has_readable_numbers(list(arguments)) or not has_readable_numbers(
-            list(options.values())
-        ):
+        if not has_readable_numbers([*arguments, *options.values()]):
             return
         try:
-            ways = find_effects(arguments, options, returned)
+            effects = find_effects(_Call(arguments, options, returned))
         except Exception:  # a recorder's failure must not end a training
-            ways = set(WAYS[operation])
+            effects = None
+        ways = (way for way in WAYS[operation] if effects is None or effects[way])
         self._ways.setdefault(place, set()).update(ways)
 
     def list_effects_by_place(self) -> list[list[Any]]:

@@ -12,6 +12,7 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,54 +69,41 @@ def _list_operations() -> dict[str, Callable[[], Any]]:
             else _make_fixed_tensor(4099) * 0.999
         )
         for dtype in (torch.float32, torch.float64):
-            operations[f"torch {name} {str(dtype)[6:]}"] = _bind_fixed_arguments(
-                function, numbers.to(dtype)
-            )
+            operations[f"torch {name} {str(dtype)[6:]}"] = partial(function, numbers.to(dtype))
     positive, signed = _make_fixed_tensor(4099).abs() + 0.1, _make_fixed_tensor(4099)
-    operations["torch division"] = _bind_fixed_arguments(torch.div, signed, positive)
-    operations["torch pow"] = _bind_fixed_arguments(torch.pow, positive, signed)
-    operations["torch pow 0.5"] = _bind_fixed_arguments(torch.pow, positive, 0.5)
-    operations["torch atan2"] = _bind_fixed_arguments(torch.atan2, signed, positive)
-    operations["torch sum"] = _bind_fixed_arguments(torch.sum, _make_fixed_tensor(321, 77), 0)
-    operations["torch mean"] = _bind_fixed_arguments(torch.mean, _make_fixed_tensor(321, 77))
-    operations["torch std"] = _bind_fixed_arguments(torch.std, _make_fixed_tensor(321, 77))
-    operations["torch norm"] = _bind_fixed_arguments(
-        torch.linalg.vector_norm, _make_fixed_tensor(321, 77)
-    )
-    operations["torch softmax"] = _bind_fixed_arguments(
-        torch.softmax, _make_fixed_tensor(64, 18), 1
-    )
-    operations["torch log_softmax"] = _bind_fixed_arguments(
-        torch.log_softmax, _make_fixed_tensor(64, 18), 1
-    )
-    operations["torch logsumexp"] = _bind_fixed_arguments(
-        torch.logsumexp, _make_fixed_tensor(64, 18), 1
-    )
-    operations["torch cumsum"] = _bind_fixed_arguments(torch.cumsum, _make_fixed_tensor(64, 18), 1)
-    for rows, inner, columns in ((1, 3, 64), (64, 64, 64), (256, 17, 256), (256, 256, 256)):
-        left, right = _make_fixed_tensor(rows, inner), _make_fixed_tensor(inner, columns)
-        operations[f"torch matmul {rows}x{inner}x{columns}"] = _bind_fixed_arguments(
-            torch.mm, left, right
-        )
-    operations["torch matvec"] = _bind_fixed_arguments(
-        torch.mv, _make_fixed_tensor(100, 100), _make_fixed_tensor(100)
-    )
-    operations["torch bmm"] = _bind_fixed_arguments(
-        torch.bmm, _make_fixed_tensor(10, 64, 33), _make_fixed_tensor(10, 33, 17)
-    )
-    operations["torch qr"] = _bind_fixed_arguments(torch.linalg.qr, _make_fixed_tensor(64, 64))
+    large, rows = _make_fixed_tensor(321, 77), _make_fixed_tensor(64, 18)
+    square, vector = _make_fixed_tensor(100, 100), _make_fixed_tensor(100)
+    images, filters = _make_fixed_tensor(4, 4, 36, 36), _make_fixed_tensor(16, 4, 8, 8)
+    lefts, rights = _make_fixed_tensor(10, 64, 33), _make_fixed_tensor(10, 33, 17)
     # not portable: Cholesky in float32 (MKL), LSTM (oneDNN); see docs/evidence.md
-    operations["torch training"] = _train_network
-    operations["torch convolution"] = lambda: functional.conv2d(
-        _make_fixed_tensor(4, 4, 36, 36), _make_fixed_tensor(16, 4, 8, 8), stride=4
-    )
-    operations["torch draws"] = _draw_torch_numbers
-    operations.update(_list_numpy_operations())
-    return operations
-
-
-def _bind_fixed_arguments(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    return lambda: function(*arguments)
+    return {
+        **operations,
+        "torch division": partial(torch.div, signed, positive),
+        "torch pow": partial(torch.pow, positive, signed),
+        "torch pow 0.5": partial(torch.pow, positive, 0.5),
+        "torch atan2": partial(torch.atan2, signed, positive),
+        "torch sum": partial(torch.sum, large, 0),
+        "torch mean": partial(torch.mean, large),
+        "torch std": partial(torch.std, large),
+        "torch norm": partial(torch.linalg.vector_norm, large),
+        "torch softmax": partial(torch.softmax, rows, 1),
+        "torch log_softmax": partial(torch.log_softmax, rows, 1),
+        "torch logsumexp": partial(torch.logsumexp, rows, 1),
+        "torch cumsum": partial(torch.cumsum, rows, 1),
+        **{
+            f"torch matmul {n}x{inner}x{columns}": partial(
+                torch.mm, _make_fixed_tensor(n, inner), _make_fixed_tensor(inner, columns)
+            )
+            for n, inner, columns in ((1, 3, 64), (64, 64, 64), (256, 17, 256), (256, 256, 256))
+        },
+        "torch matvec": partial(torch.mv, square, vector),
+        "torch bmm": partial(torch.bmm, lefts, rights),
+        "torch qr": partial(torch.linalg.qr, _make_fixed_tensor(64, 64)),
+        "torch training": _train_network,
+        "torch convolution": partial(functional.conv2d, images, filters, stride=4),
+        "torch draws": _draw_torch_numbers,
+        **_list_numpy_operations(),
+    }
 
 
 def _train_network() -> list[torch.Tensor]:
@@ -168,39 +156,28 @@ def _list_numpy_operations() -> dict[str, Callable[[], Any]]:
     operations: dict[str, Callable[[], Any]] = {}
     for dtype in (np.float32, np.float64):
         numbers = (_make_fixed_numbers(4099) * 0.999).astype(dtype)
-        for name in ("exp", "sin", "cos", "tan", "tanh", "arctan", "arcsin", "exp2", "cbrt"):
-            operations[f"numpy {name} {numbers.dtype}"] = _bind_fixed_arguments(
-                getattr(np, name), numbers
-            )
-        for name in ("log", "sqrt", "log1p", "log2"):
-            operations[f"numpy {name} {numbers.dtype}"] = _bind_fixed_arguments(
-                getattr(np, name), np.abs(numbers) + 0.01
-            )
-        for name in ("sum", "mean", "std", "cumsum"):
-            operations[f"numpy {name} {numbers.dtype}"] = _bind_fixed_arguments(
-                getattr(np, name), numbers
-            )
-        square = _make_fixed_numbers(96, 96).astype(dtype)
-        operations[f"numpy matmul {numbers.dtype}"] = _bind_fixed_arguments(
-            np.matmul, square, square
-        )
-        operations[f"numpy power {numbers.dtype}"] = _bind_fixed_arguments(
-            np.power, np.abs(numbers), numbers
-        )
-        operations[f"numpy arctan2 {numbers.dtype}"] = _bind_fixed_arguments(
-            np.arctan2, numbers, numbers[::-1]
-        )
-    operations["numpy einsum"] = lambda: np.einsum(
-        "ij,jk->ik", _make_fixed_numbers(40, 30), _make_fixed_numbers(30, 20)
-    )
-    operations["numpy solve"] = lambda: np.linalg.solve(
-        _make_fixed_numbers(40, 40) + 9 * np.eye(40), _make_fixed_numbers(40)
-    )
-    operations["numpy draws"] = _draw_numpy_numbers
+        positive, square = np.abs(numbers) + 0.01, _make_fixed_numbers(96, 96).astype(dtype)
+        for names, arguments in (
+            ("exp sin cos tan tanh arctan arcsin exp2 cbrt", [numbers]),
+            ("log sqrt log1p log2", [positive]),
+            ("sum mean std cumsum", [numbers]),
+            ("matmul", [square, square]),
+            ("power", [np.abs(numbers), numbers]),
+            ("arctan2", [numbers, numbers[::-1]]),
+        ):
+            for name in names.split():
+                operations[f"numpy {name} {numbers.dtype}"] = partial(getattr(np, name), *arguments)
+    matrix, other = _make_fixed_numbers(40, 30), _make_fixed_numbers(30, 20)
+    regular = _make_fixed_numbers(40, 40) + 9 * np.eye(40)
     functions = (math.sin, math.cos, math.exp, math.atan, math.tanh, math.erf, math.gamma)
     values = [float(number) for number in _make_fixed_numbers(501)]
-    operations["libm"] = lambda: [[function(x) for x in values] for function in functions]
-    return operations
+    return {
+        **operations,
+        "numpy einsum": partial(np.einsum, "ij,jk->ik", matrix, other),
+        "numpy solve": partial(np.linalg.solve, regular, _make_fixed_numbers(40)),
+        "numpy draws": _draw_numpy_numbers,
+        "libm": lambda: [[function(x) for x in values] for function in functions],
+    }
 
 
 def _draw_numpy_numbers() -> list[np.ndarray]:

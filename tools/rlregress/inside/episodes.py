@@ -112,13 +112,8 @@ class _EpisodeWrapper(gymnasium.Wrapper):
 
     def step(self, action: Any) -> Any:
         result = self.env.step(action)
-        observation, reward, terminated, truncated = result[:4]
-        episode = self._episode
-        episode.observations.append(np.array(observation))
-        episode.rewards.append(float(reward))
-        episode.total += float(reward)
-        episode.terminated = bool(terminated)
-        self._episodes._count_step(episode)
-        if terminated or truncated:
-            self._episodes._add_finished(episode)
+        is_over = self._episode.add_step(*result[:4])
+        self._episodes._count_step(self._episode)
+        if is_over:
+            self._episodes._add_finished(self._episode)
         return result

@@ -57,9 +57,6 @@ def describe_error_for_header(
         (frame.f_code.co_filename, line, frame.f_code.co_firstlineno, frame.f_code.co_name)
         for frame, line in traceback.walk_tb(error.__traceback__)
     ]
-    named = [
-        (file, _format_frame(file, line, first, name, places)) for file, line, first, name in frames
-    ]
     kind = type(error)
     inside = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
     try:
@@ -71,7 +68,7 @@ def describe_error_for_header(
         "type": name,
         "error": f"{name}: {message}" if message else name,
         "origin": find_error_origin(error, places),
-        **_find_error_places(named, script, places),
+        **_find_error_places(frames, script, places),
     }
 
 
@@ -84,31 +81,33 @@ def describe_crash_for_header(
         stderr: with the stack that faulthandler has printed.
     """
     # reversed: faulthandler prints the innermost frame first
-    frames = [(file, int(line), name) for file, line, name in _FRAME.findall(stderr)][::-1]
+    frames = [(file, int(line), int(line), name) for file, line, name in _FRAME.findall(stderr)]
     roots = [script] if script else []
-    for file, _, _ in frames:
+    for file, *_ in reversed(frames):
         parts = file.split(os.sep)
         roots += [os.sep.join(parts[: n + 1]) for n, part in enumerate(parts) if part in packages]
-    places = Places(roots)
-    named = [(file, _format_frame(file, line, line, name, places)) for file, line, name in frames]
-    error = f"the process was ended by {signal}"
     return {
         "type": signal,
-        "error": error,
+        "error": f"the process was ended by {signal}",
         "origin": TRACED,
-        **_find_error_places(named, script, places),
+        **_find_error_places(frames[::-1], script, Places(roots)),
     }
 
 
 def _find_error_places(
-    frames: list[tuple[str, str]], script: str, places: Places
+    frames: list[tuple[str, int, int, str]], script: str, places: Places
 ) -> dict[str, str]:
+    """Return the entries for the places of an error.
+
+    Args:
+        frames: file, line, first line of the function, and its name; the innermost frame last.
+    """
     traced = [frame for frame in frames if places.find_path_below_root(frame[0]) is not None]
-    library = [at for file, at in traced if file != script]
-    callers = [at for file, at in frames if (file == script if script else _is_suite_caller(file))]
+    library = [frame for frame in traced if frame[0] != script]
+    callers = [f for f in frames if (f[0] == script if script else _is_suite_caller(f[0]))]
     return {
-        "at": (library or [at for _, at in traced] or [""])[-1],
-        "by": (callers or [""])[-1],
+        key: _format_frame(*found[-1], places) if found else ""
+        for key, found in (("at", library or traced), ("by", callers))
     }
 
 

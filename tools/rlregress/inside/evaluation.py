@@ -34,6 +34,15 @@ class Episode:
     terminated: bool = False
     total: float = 0.0
 
+    def add_step(self, observation: Any, reward: Any, terminated: Any, truncated: Any) -> bool:
+        """Add what a step of the environment returned; return whether the episode is over."""
+        # a copy: an environment may return the same array at every step
+        self.observations.append(np.array(observation))
+        self.rewards.append(float(reward))
+        self.total += float(reward)
+        self.terminated = bool(terminated)
+        return bool(terminated or truncated)
+
 
 class Evaluator:
     """Runs one deterministic episode in each of ``episodes`` environments, stepped side by side.
@@ -71,15 +80,8 @@ class Evaluator:
                 break
             still_running = []
             for number, action in zip(running, actions, strict=False):
-                observations[number], reward, terminated, truncated, _ = environments[number].step(
-                    action
-                )
-                episode = episodes[number]
-                episode.observations.append(np.array(observations[number]))
-                episode.rewards.append(float(reward))
-                episode.total += float(reward)
-                episode.terminated = bool(terminated)
-                if not (terminated or truncated):
+                observations[number], *rest = environments[number].step(action)
+                if not episodes[number].add_step(observations[number], *rest[:3]):
                     still_running.append(number)
             running = still_running
         return episodes

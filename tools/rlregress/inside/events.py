@@ -13,15 +13,17 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import itertools
 import json
 import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -48,8 +50,6 @@ Part = list[Any]
 Event = dict[str, Any]
 #: file, line, function, and the same of its callers.
 Place = list[Any]
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def convert_to_array(value: Any) -> np.ndarray:
@@ -112,19 +112,13 @@ def _project_numbers(numbers: np.ndarray) -> np.ndarray:
     return np.asarray(_directions[0][:, :need] @ numbers)
 
 
-def make_event_part(value: Any, raw: Any = None) -> Part:
+def make_event_part(value: Any, types: str | None = None) -> Part:
     """Return digest, numbers and types of a number, an array, a tensor, or a tree of them.
 
     Args:
-        raw: the value before conversion, whose types are noted; None: the value itself.
+        types: None: those of the value.
     """
-    return _add_types_to_part(
-        _make_untyped_part(value), describe_types(value if raw is None else raw)
-    )
-
-
-def make_event_part_with_types(value: Any, types: str) -> Part:
-    """Return a part with an array's digest and numbers, and with types given as text."""
+    types = describe_types(value) if types is None else types
     return _add_types_to_part(_make_untyped_part(value), types)
 
 
@@ -257,7 +251,7 @@ def make_part_of_many_arrays(values: Sequence[Any], raw: Sequence[Any] | None = 
     """Return one part of many arrays or tensors, such as all parameters of a network.
 
     Args:
-        raw: the values before conversion, as in ``make_event_part``.
+        raw: the values before conversion, whose types are noted; None: the values themselves.
     """
     types = "; ".join(describe_type(value) for value in (values if raw is None else raw))
     return _add_types_to_part(
@@ -313,6 +307,19 @@ def _round_number(number: float) -> Any:
     return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else str(number)
 
 
+class NumberedNames:
+    """Names objects by class and number, from 0, in the order of their first use."""
+
+    def __init__(self) -> None:
+        self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._count = itertools.count()
+
+    def name_object(self, value: Any) -> str:
+        if value not in self._numbers:
+            self._numbers[value] = next(self._count)
+        return f"{type(value).__name__} {self._numbers[value]}"
+
+
 @cache
 def list_given_and_real_path(file: str) -> tuple[str, str]:
     """Return a file's absolute path, and with links resolved: a copy may consist of links."""
@@ -345,9 +352,9 @@ class Places:
             )
         return self._names[file]
 
-    def find_nearest_traced_place(self, depth: int = 2) -> Place | None:
+    def find_nearest_traced_place(self) -> Place | None:
         """Return file, line, function and callers of the nearest traced frame, or None."""
-        frame: Any = sys._getframe(depth)
+        frame: Any = sys._getframe()
         frames: list[list[Any]] = []
         while frame is not None and len(frames) <= CALLERS:
             code = frame.f_code

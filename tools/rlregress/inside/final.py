@@ -11,7 +11,7 @@ import contextlib
 import gc
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import torch
@@ -28,6 +28,7 @@ def _count_references_to_networks(networks: dict[int, Any]) -> dict[int, int]:
 _ALONE = _count_references_to_networks({0: object()})[0]
 
 
+_KINDS = ("parameters", "buffers")
 #: the garbage collector runs after each so many events.
 _EVENTS_TO_COLLECT = 2000
 
@@ -71,7 +72,7 @@ class Networks:
         self._looks += 1
         if new or self._looks % _EVENTS_TO_COLLECT == 0:
             gc.collect()
-        for tensor in _list_tensors(new, "parameters") + _list_tensors(new, "buffers"):
+        for tensor in _list_parameters_and_buffers(new):
             if self._get_initial_digest(tensor) is None:
                 self._initial[id(tensor)] = (
                     weakref.ref(tensor),
@@ -100,7 +101,14 @@ class Networks:
 
     def make_parts_of_changed_parameters_and_buffers(self) -> dict[str, Part]:
         """Return event parts of the parameters and buffers that the training changed, if any."""
-        changed = {kind: self._list_changed_tensors(kind) for kind in ("parameters", "buffers")}
+        changed = {
+            kind: [
+                tensor
+                for tensor in _list_tensors(self._networks.values(), kind)
+                if make_part_of_many_arrays([tensor])[0] != self._get_initial_digest(tensor)
+            ]
+            for kind in _KINDS
+        }
         if not any(changed.values()):
             return {}
         return {kind: make_part_of_many_arrays(tensors) for kind, tensors in changed.items()}
@@ -118,9 +126,9 @@ class Networks:
             kind = type(network).__name__
             counts[kind] = counts.get(kind, 0) + 1
             network_name = kind if counts[kind] == 1 else f"{kind} {counts[kind]}"
-            for tensors in ("named_parameters", "named_buffers"):
+            for tensors in _KINDS:
                 with contextlib.suppress(Exception):
-                    for path, tensor in getattr(network, tensors)():
+                    for path, tensor in getattr(network, f"named_{tensors}")():
                         by_tensor.setdefault(id(tensor), f"{network_name}.{path}")
                         if tensor.grad is not None:
                             by_tensor.setdefault(
@@ -130,26 +138,15 @@ class Networks:
 
     def list_tensors(self) -> list[Any]:
         """Return all parameters and buffers, each once."""
-        networks = self._networks.values()
-        return [
-            tensor for kind in ("parameters", "buffers") for tensor in _list_tensors(networks, kind)
-        ]
+        return _list_parameters_and_buffers(self._networks.values())
 
     def map_tensors_by_name(self) -> dict[str, Any]:
         names = self.name_tensors_by_identity()
         return {
             f"{kind} {names.get(id(tensor), number)}": tensor
-            for kind in ("parameters", "buffers")
+            for kind in _KINDS
             for number, tensor in enumerate(_list_tensors(self._networks.values(), kind))
         }
-
-    def _list_changed_tensors(self, kind: str) -> list[Any]:
-        tensors = _list_tensors(self._networks.values(), kind)
-        return [
-            tensor
-            for tensor in tensors
-            if make_part_of_many_arrays([tensor])[0] != self._get_initial_digest(tensor)
-        ]
 
 
 def _list_inner_modules(network: Any) -> list[Any]:
@@ -157,6 +154,10 @@ def _list_inner_modules(network: Any) -> list[Any]:
     with contextlib.suppress(Exception):
         return [module for module in network.modules() if module is not network]
     return []
+
+
+def _list_parameters_and_buffers(modules: Collection[Any]) -> list[Any]:
+    return [tensor for kind in _KINDS for tensor in _list_tensors(modules, kind)]
 
 
 def _list_tensors(modules: Iterable[Any], kind: str) -> list[Any]:

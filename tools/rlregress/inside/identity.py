@@ -32,9 +32,7 @@ def map_package_versions(adapter: Adapter) -> dict[str, str]:
     return dict(sorted(by_name.items()))
 
 
-@functools.cache
-def _read_package_version(package: str) -> str:
-    return importlib.metadata.version(package)
+_read_package_version = functools.cache(importlib.metadata.version)
 
 
 @functools.cache

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +12,7 @@ from torch.optim.optimizer import (
 )
 
 from rlregress.inside.events import (
+    NumberedNames,
     convert_to_array,
     make_event_part,
     make_part_of_many_arrays,
@@ -41,19 +40,23 @@ def hook_optimizer_steps(
     on_exit(register_optimizer_step_post_hook(Hook(after)).remove)
 
 
+def list_parameters_of_optimizer(optimizer: Any) -> list[Any]:
+    """Return the parameters of all groups."""
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
 class OptimizerSteps:
     """Records each step of an optimiser as one event."""
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
-        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self._count = itertools.count()
+        self._names = NumberedNames()
         #: identity of an optimiser in its step -> parts of the event, and the parameters before it.
         self._open: dict[int, tuple[Any, list[Any]]] = {}
         self._gradients: list[tuple[Any, Any]] = []
 
     def note_state_before_step(self, optimizer: Any, *_: Any) -> None:
-        trained = [p for group in optimizer.param_groups for p in group["params"]]
+        trained = list_parameters_of_optimizer(optimizer)
         # copies: a step writes into the parameters
         before = [convert_to_array(p).copy() for p in trained]
         rates = np.array([float(group.get("lr", 0.0)) for group in optimizer.param_groups])
@@ -73,12 +76,9 @@ class OptimizerSteps:
         """Add the event of a step that has ended."""
         self._recorder.stepping = False
         parts, before = self._open.pop(id(optimizer), ({}, []))
-        after = [convert_to_array(p) for group in optimizer.param_groups for p in group["params"]]
-        if optimizer not in self._numbers:
-            self._numbers[optimizer] = next(self._count)
+        after = map(convert_to_array, list_parameters_of_optimizer(optimizer))
         updates = [_subtract_parameters(*pair) for pair in zip(after, before, strict=False)]
         parts["update"] = make_part_of_many_arrays(updates)
-        name = f"{type(optimizer).__name__} {self._numbers[optimizer]}"
 
         def list_named_values() -> dict[str, Any]:
             names = self._recorder.name_tensors_by_identity()
@@ -95,9 +95,9 @@ class OptimizerSteps:
 
         self._recorder.add_event(
             "optimizer",
-            name,
+            self._names.name_object(optimizer),
             parts,
-            self._recorder.places.find_nearest_traced_place(2),
+            self._recorder.places.find_nearest_traced_place(),
             list_named_values,
         )
 

@@ -281,12 +281,6 @@ def _mix_changes(targets: Sequence[Target], number: int) -> Perturbation:
     return Perturbation(tuple(zip(targets, ways, strict=False)))
 
 
-def _list_parts_of_value(value: Any) -> list[tuple[str, Any]]:
-    if isinstance(value, Arguments):
-        return list(value.items())
-    return leaves.list_labelled_parts(value)
-
-
 class Arguments(dict[str, Any]):
     """The arguments of a call, by name."""
 
@@ -345,7 +339,8 @@ def _change_labelled_part_in_place(
     """Change the part of a value that labels lead to; return the changed value."""
     if not labels:
         return change(value)
-    for label, part in _list_parts_of_value(value):
+    is_call = isinstance(value, Arguments)
+    for label, part in value.items() if is_call else leaves.list_labelled_parts(value):
         if label == labels[0]:
             changed = _change_labelled_part_in_place(part, labels[1:], change)
             return value if changed is part else leaves.replace_part(value, label, changed)

@@ -17,11 +17,12 @@ import inspect
 import itertools
 import weakref
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rlregress.inside.events import make_event_part
+from rlregress.inside.events import describe_types, make_event_part
 from rlregress.inside.recorded_methods import (
     Depth,
     ImportListener,
@@ -35,6 +36,7 @@ from rlregress.probing.framework_errors import call_original
 _SEEDED = "_rlregress_seeded"
 
 
+@dataclass
 class EnvironmentEntry:
     """An environment with all its wrappers, or several that are stepped together.
 
@@ -43,9 +45,8 @@ class EnvironmentEntry:
         seeded: whether it was reset, or got a seed.
     """
 
-    def __init__(self, number: int, seeded: bool) -> None:
-        self.number = number
-        self.seeded = seeded
+    number: int
+    seeded: bool
 
 
 class Environments:
@@ -60,12 +61,10 @@ class Environments:
 
     def install(self, importing: ImportListener) -> None:
         """Record all environments, and seed them where the script does not."""
-        importing.call_when_imported("gymnasium.core", self._hook_environment_classes)
-        importing.call_when_imported("gym.core", self._hook_environment_classes)
-        importing.call_when_imported("gymnasium.spaces", self._seed_spaces)
-        importing.call_when_imported("gym.spaces", self._seed_spaces)
-        importing.call_when_imported("gymnasium.utils.seeding", self._seed_generators)
-        importing.call_when_imported("gym.utils.seeding", self._seed_generators)
+        for package in ("gymnasium", "gym"):
+            importing.call_when_imported(f"{package}.core", self._hook_environment_classes)
+            importing.call_when_imported(f"{package}.spaces", self._seed_spaces)
+            importing.call_when_imported(f"{package}.utils.seeding", self._seed_generators)
 
     def _hook_environment_classes(self, core: Any) -> None:
         def hook_class(kind: Any) -> None:
@@ -115,17 +114,15 @@ class Environments:
         entry = self.get_entry_of_environment(environment)
         if entry is not None:
             self._seed_first_reset(entry, environment, args, options)
-        if not is_outermost or entry is None or self._recorder.quiet:
-            returned = call_original(original, environment, *args, **options)
-            self._mark_seeded(entry, environment)
-            return returned
-        returned = self._call_as_outermost_environment(original, environment, *args, **options)
+        is_recorded = is_outermost and entry is not None and not self._recorder.quiet
+        call = self._call_as_outermost_environment if is_recorded else call_original
+        returned = call(original, environment, *args, **options)
         self._mark_seeded(entry, environment)
-        has_information = (
-            isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
-        )
-        observation = returned[0] if has_information else returned
-        self._add_event("reset", entry, {"observation": make_event_part(observation)})
+        if entry is not None and is_recorded:
+            has_information = (
+                isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
+            )
+            self._record_reset(entry, returned[0] if has_information else returned)
         return returned
 
     def step_and_record(
@@ -184,11 +181,8 @@ class Environments:
         if entry is None:
             return
         if name.endswith("reset"):
-            self._add_event(
-                "reset",
-                entry,
-                {"observation": make_event_part(_get_observation_of_reset(returned))},
-            )
+            has_information = isinstance(returned, tuple) and len(returned) == 2
+            self._record_reset(entry, returned[0] if has_information else returned)
         else:
             self.record_step(entry, action, returned)
 
@@ -218,19 +212,25 @@ class Environments:
         entry.seeded = True
         if _reset_takes_seed(environment):
             options["seed"] = SEED + entry.number
-        elif _has_seed_method(environment):
+        elif callable(getattr(type(environment), "seed", None)):
+            # of gym: environments of gymnasium have no such method
             call_original(environment.seed, SEED + entry.number)
         else:
             return
         self._recorder.note_seeded_generator("resets of environments")
 
+    def _record_reset(self, entry: EnvironmentEntry, observation: Any) -> None:
+        self._add_event("reset", entry, {"observation": make_event_part(observation)})
+
     def record_step(self, entry: EnvironmentEntry, action: Any, returned: tuple[Any, ...]) -> None:
         parts: dict[str, Any] = {
             **({} if action is None else {"action": action}),
             "observation": make_event_part(returned[0]),
-            "reward": make_event_part(np.asarray(returned[1], dtype=np.float64), returned[1]),
+            "reward": make_event_part(
+                np.asarray(returned[1], dtype=np.float64), describe_types(returned[1])
+            ),
             "flags": make_event_part(
-                np.asarray(_read_end_flags(returned), dtype=bool), returned[2:-1]
+                np.asarray(_read_end_flags(returned), dtype=bool), describe_types(returned[2:-1])
             ),
         }
         self._add_event("step", entry, parts)
@@ -238,7 +238,7 @@ class Environments:
 
     def _add_event(self, kind: str, entry: EnvironmentEntry, parts: dict[str, Any]) -> None:
         self._recorder.environment_events += 1
-        place = self._recorder.places.find_nearest_traced_place(3)
+        place = self._recorder.places.find_nearest_traced_place()
         self._recorder.add_event(kind, f"environment {entry.number}", parts, place)
 
     # -- generators and spaces ---------------------------------------------------------------
@@ -283,11 +283,6 @@ def _is_vector_environment(kind: Any) -> bool:
     return any(base.__name__ == "VectorEnv" for base in kind.__mro__)
 
 
-def _get_observation_of_reset(returned: Any) -> Any:
-    has_information = isinstance(returned, tuple) and len(returned) == 2
-    return returned[0] if has_information else returned
-
-
 def _read_end_flags(returned: tuple[Any, ...]) -> Any:
     """Return whether the episode was terminated, and whether it was truncated."""
     if len(returned) > 4:
@@ -303,8 +298,3 @@ def _read_end_flags(returned: tuple[Any, ...]) -> Any:
 def _reset_takes_seed(environment: Any) -> bool:
     parameters = inspect.signature(environment.reset).parameters.values()
     return any(p.name == "seed" or p.kind is p.VAR_KEYWORD for p in parameters)
-
-
-def _has_seed_method(environment: Any) -> bool:
-    # environments of gymnasium have no such method
-    return callable(getattr(type(environment), "seed", None))

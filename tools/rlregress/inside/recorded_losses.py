@@ -7,23 +7,21 @@ only the outermost call is recorded.
 
 from __future__ import annotations
 
+import functools
 import inspect
-import itertools
-import threading
-import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from rlregress.inside.events import CALLERS, has_readable_numbers, make_event_part
+from rlregress.inside.events import (
+    CALLERS,
+    NumberedNames,
+    has_readable_numbers,
+    make_event_part,
+)
 from rlregress.inside.replaced import compiling
 from rlregress.probing.framework_errors import call_original
-
-
-class _Depth(threading.local):
-    """The depth of the current thread's nested calls of modules."""
-
-    calls = 0
 
 
 class RecordedModules:
@@ -31,42 +29,32 @@ class RecordedModules:
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
-        #: class of modules -> where its "forward" is defined; None: not in the traced code.
-        self._forwards: dict[type, list[Any] | None] = {}
-        self._depth = _Depth()
-        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self._count = itertools.count()
+        # for each class once
+        self._find_traced_forward: Callable[[type], list[Any] | None]
+        self._find_traced_forward = functools.cache(self._search_traced_forward)
+        self._names = NumberedNames()
 
     def install(self) -> None:
         """Record the calls of the modules of the traced code from now on."""
         # only torch's base class is changed: a script's own class may be pickled with its methods
-        original, recorded_modules = torch.nn.Module.__call__, self
+        original, calls = torch.nn.Module.__call__, self._recorder.calls
 
         def call_and_record(module: Any, /, *arguments: Any, **options: Any) -> Any:
             # cheapest test first, as most calls are of layers within a recorded network
-            if (
-                recorded_modules._depth.calls
-                or compiling()
-                or recorded_modules._get_traced_forward(type(module)) is None
-            ):
+            if calls.modules or compiling() or self._find_traced_forward(type(module)) is None:
                 return call_original(original, module, *arguments, **options)
-            recorded_modules._depth.calls += 1
+            calls.modules += 1
             try:
                 returned = call_original(original, module, *arguments, **options)
             finally:
-                recorded_modules._depth.calls -= 1
-            recorded_modules._add_module_event(module, returned)
+                calls.modules -= 1
+            self._add_module_event(module, returned)
             return returned
 
         self._recorder.patch_until_exit(torch.nn.Module, "__call__", call_and_record)
 
-    def _get_traced_forward(self, kind: type) -> list[Any] | None:
+    def _search_traced_forward(self, kind: Any) -> list[Any] | None:
         """Return file, line and name of a class's forward; None: it is not in the traced code."""
-        if kind not in self._forwards:
-            self._forwards[kind] = self._find_traced_forward(kind)
-        return self._forwards[kind]
-
-    def _find_traced_forward(self, kind: Any) -> list[Any] | None:
         # a compiled module has no code of Python
         if issubclass(kind, torch.jit.ScriptModule):
             return None
@@ -84,15 +72,16 @@ class RecordedModules:
         kind = "loss" if is_loss else "module"
         if not self._recorder.is_recorded(kind):
             return
-        if module not in self._numbers:
-            self._numbers[module] = next(self._count)
-        name = f"{type(module).__name__} {self._numbers[module]}"
-        caller = self._recorder.places.find_nearest_traced_place(3)
+        caller = self._recorder.places.find_nearest_traced_place()
         above = [] if caller is None else [caller[:3], *caller[3]]
-        at = [*(self._get_traced_forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
+        at = [*(self._find_traced_forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
         parts = {"values": make_event_part(values)}
         self._recorder.add_event(
-            kind, name, parts, at, lambda: {f"values {key}": value for key, value in values.items()}
+            kind,
+            self._names.name_object(module),
+            parts,
+            at,
+            lambda: {f"values {key}": value for key, value in values.items()},
         )
 
 

@@ -213,7 +213,7 @@ class RecordedMethods:
         """Call a method that logs; each value among its arguments is an event."""
         recorder = self._recorder
         if not (recorder.over or recorder.quiet):
-            place = recorder.places.find_nearest_traced_place(3)
+            place = recorder.places.find_nearest_traced_place()
             for name, value in _list_logged_values(original, (owner, *arguments), options):
                 if not is_time(name, value):
                     recorder.add_event(
@@ -230,7 +230,7 @@ class RecordedMethods:
 
     def _add_result_event(self, label: str, output: Any) -> None:
         if has_readable_numbers(output):
-            place = self._recorder.places.find_nearest_traced_place(3)
+            place = self._recorder.places.find_nearest_traced_place()
             parts = make_parts_of_result(output)
             self._recorder.add_event(
                 "output", label, parts, place, lambda: name_leaves_of_result(output)

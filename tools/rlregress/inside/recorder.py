@@ -90,9 +90,11 @@ class _Calls(threading.local):
 
     Attributes:
         inside: whether the thread is in a function that, with all its calls, is one event.
+        modules: depth of the calls of recorded modules.
     """
 
     inside = False
+    modules = 0
 
 
 class Recorder:
@@ -126,7 +128,7 @@ class Recorder:
         self.seeds: dict[str, str] = {}
         self.seeded: list[str] = []
         self.places = places
-        self._calls = _Calls()
+        self.calls = _Calls()
         #: whether an optimiser is in its step: its writes then belong to the event of the step.
         self.stepping = False
         #: whether recording has ended.
@@ -203,7 +205,7 @@ class Recorder:
         assert self._nudged is not None
         draw = np.random.Generator(np.random.PCG64(self._nudged[1]))
         # not recorded: these writes are not the training's, and would count as a difference
-        was_inside, self._calls.inside = self._calls.inside, True
+        was_inside, self.calls.inside = self.calls.inside, True
         try:
             event_values = list(values().values()) if values is not None else []
             for value in [*event_values, *self._networks.list_tensors()]:
@@ -218,7 +220,7 @@ class Recorder:
                         # not ``detach``: a backward pass refuses tensors that it sees modified
                         value.data.copy_(nudged_value)
         finally:
-            self._calls.inside = was_inside
+            self.calls.inside = was_inside
 
     def name_tensors_by_identity(self) -> dict[int, str]:
         """Return parameter or buffer, by identity -> its name in a network in use."""
@@ -287,18 +289,14 @@ class Recorder:
         """Record a random draw of the traced code."""
         arguments, _, returned = call
         value = arguments[0] if records_argument and arguments else returned
-        at = self.places.find_nearest_traced_place(3)
+        at = self.places.find_nearest_traced_place()
         if at is not None and self.is_recorded("draw") and has_readable_numbers(value):
             self.add_event("draw", name, {"value": make_event_part(value)}, at)
 
-    def _record_tensor_written_by_method(self, name: str, *call: Any) -> None:
-        """Record a tensor that a method has written in place."""
-        self._record_written_tensor(name, call[2])
-
-    def _record_tensors_written_by_function(
-        self, name: str, arguments: Any, options: Mapping[str, Any], returned: Any
+    def _record_written_tensors(
+        self, name: str, arguments: Any, options: Mapping[str, Any], _: Any
     ) -> None:
-        """Record the tensors that a function wrote to: with ``out=``, or in a list of them."""
+        """Record the tensors that a function wrote to: in place, with ``out=``, or in a list."""
         is_in_place = name.endswith("_")
         target = arguments[0] if is_in_place and arguments else options.get("out")
         for tensor in target if isinstance(target, (list, tuple)) else [target]:
@@ -310,7 +308,7 @@ class Recorder:
             return
         if torch.is_grad_enabled() and tensor.requires_grad:
             return
-        at = self.places.find_nearest_traced_place(4)
+        at = self.places.find_nearest_traced_place()
         if at is not None and self.is_recorded("write"):
             # writes of one function to tensor after tensor are one event: an update of a network
             self._extend_last_event_or_add(
@@ -322,7 +320,7 @@ class Recorder:
         array = arguments[0] if arguments else None
         if not _is_data_for_tensor(array):
             return
-        at = self.places.find_nearest_traced_place(3)
+        at = self.places.find_nearest_traced_place()
         if at is not None and self.is_recorded("data"):
             # arrays of one line are one event: the fields of a minibatch
             self._extend_last_event_or_add("data", "array", array, at, lambda place: place[:3])
@@ -337,7 +335,7 @@ class Recorder:
         self.record_new_parameters()
         is_single = isinstance(tensors, (list, tuple)) and len(tensors) == 1
         value = make_event_part(tensors[0] if is_single else tensors)
-        self.add_event("backward", name, {"loss": value}, self.places.find_nearest_traced_place(3))
+        self.add_event("backward", name, {"loss": value}, self.places.find_nearest_traced_place())
 
     def _extend_last_event_or_add(
         self, kind: str, name: str, value: Any, at: Any, same: Any
@@ -371,7 +369,7 @@ class Recorder:
                 "parameters",
                 "initial",
                 parts,
-                self.places.find_nearest_traced_place(2),
+                self.places.find_nearest_traced_place(),
                 list_named_values,
             )
 
@@ -503,13 +501,15 @@ class Recorder:
                 # "shuffle" returns nothing: its drawn value is its shuffled argument
                 note = functools.partial(self.record_draw, f"{label}.{name}", name == "shuffle")
                 self.hook_function(owner, name, after=note, in_optimizer=False)
-        for name in _TENSOR_WRITES:
-            note = functools.partial(self._record_tensor_written_by_method, f"Tensor.{name}")
-            self.hook_function(torch.Tensor, name, after=note, in_optimizer=False)
-        for name in _TORCH_WRITES:
-            if hasattr(torch, name):
-                note = functools.partial(self._record_tensors_written_by_function, f"torch.{name}")
-                self.hook_function(torch, name, after=note, hides_inner=False, in_optimizer=False)
+        for owner, writes, label in (
+            (torch.Tensor, _TENSOR_WRITES, "Tensor"),
+            (torch, _TORCH_WRITES, "torch"),
+        ):
+            for name in filter(functools.partial(hasattr, owner), writes):
+                note = functools.partial(self._record_written_tensors, f"{label}.{name}")
+                self.hook_function(
+                    owner, name, after=note, hides_inner=label == "Tensor", in_optimizer=False
+                )
         for name in _TORCH_DATA:
             self.hook_function(torch, name, before=self._record_tensor_data, in_optimizer=False)
         for owner, name, label in (
@@ -538,7 +538,7 @@ class Recorder:
             hides_inner: hooked functions that the function calls are part of it, not reported.
             in_optimizer: call them also within an optimiser's step, which is itself one event.
         """
-        original, calls = getattr(owner, name), self._calls
+        original, calls = getattr(owner, name), self.calls
 
         def hooked(*arguments: Any, **options: Any) -> Any:
             is_part = calls.inside or (self.stepping and not in_optimizer)

@@ -41,6 +41,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -63,18 +64,12 @@ from rlregress.probing.trace_trainings import is_title_of_generated_calls
 
 def find_package_folders(packages: list[str]) -> list[str]:
     """Return the folders of importable packages; a package that is not installed has none."""
-    roots = []
+    roots: list[str] = []
     for package in packages:
-        try:
-            spec = importlib.util.find_spec(package)
-        except ModuleNotFoundError:  # the package around it is not installed
-            spec = None
-        if spec is None:
-            continue
-        if spec.submodule_search_locations:
-            roots.extend(spec.submodule_search_locations)
-        elif spec.origin:
-            roots.append(spec.origin)
+        # the package around it may not be installed
+        with contextlib.suppress(ModuleNotFoundError):
+            if spec := importlib.util.find_spec(package):
+                roots.extend(spec.submodule_search_locations or filter(None, [spec.origin]))
     return roots
 
 
@@ -116,14 +111,9 @@ def _add_script_and_repository_to_path(script: str, first: int) -> None:
 
 def _find_repository_above(folder: str) -> list[str]:
     """Return the nearest folder above that is the root of a repository or project, if any."""
-    marks = (".git", "pyproject.toml", "setup.py")
-    while True:
-        if any(os.path.exists(os.path.join(folder, mark)) for mark in marks):
-            return [folder]
-        above = os.path.dirname(folder)
-        if above == folder:
-            return []
-        folder = above
+    markers = (".git", "pyproject.toml", "setup.py")
+    folders = [Path(folder), *Path(folder).parents]
+    return [str(f) for f in folders if any((f / marker).exists() for marker in markers)][:1]
 
 
 def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
@@ -187,12 +177,6 @@ def map_library_versions(packages: list[str]) -> dict[str, str]:
         if module is not None and hasattr(module, "__version__"):
             by_name[package] = str(module.__version__)
     return by_name
-
-
-def _find_file_of_module(module: str) -> str:
-    """Return the file that a module was imported from; empty: it was not imported."""
-    loaded = sys.modules.get(module)
-    return str(getattr(loaded, "__file__", None) or "")
 
 
 def _wait_for_turn(job: dict[str, Any]) -> None:
@@ -318,7 +302,10 @@ def record_job_to_trace(job: dict[str, Any]) -> dict[str, Any]:
             key: value for key, value in job.items() if key not in ("output", "lines", "until")
         },
         "versions": map_library_versions(packages),
-        "modules": {name: _find_file_of_module(name) for name in differing},
+        # empty: it was not imported
+        "modules": {
+            name: str(getattr(sys.modules.get(name), "__file__", None) or "") for name in differing
+        },
         **ended,
         "misfits": misfits,
         "generated": generated,

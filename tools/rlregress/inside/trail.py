@@ -16,7 +16,7 @@ import torch
 
 from rlregress.inside.events import Places
 from rlregress.inside.lines import ExecutionNotes
-from rlregress.inside.optimizers import hook_optimizer_steps
+from rlregress.inside.optimizers import hook_optimizer_steps, list_parameters_of_optimizer
 
 #: every update up to this one has a row, later ones at distances that grow by this factor
 _FIRST_UPDATES, _GROWTH = 20, 1.15
@@ -80,7 +80,7 @@ class Trail:
         numpy_state = np.random.get_state(legacy=False)["state"]
         # not Python's generator: imports of optional packages draw from it (rich does)
         draws = [*numpy_state.values(), torch.get_rng_state()]
-        gradients = [parameter.grad for parameter in _list_parameters_of_optimizer(optimizer)]
+        gradients = [parameter.grad for parameter in list_parameters_of_optimizer(optimizer)]
         self._row = [
             str(self.updates),
             str(self.names.index(name)),
@@ -92,7 +92,7 @@ class Trail:
     def _digest_after_step(self, optimizer: Any, *_: Any) -> None:
         if self._row:
             self.rows.append(
-                " ".join([*self._row, _digest_values(_list_parameters_of_optimizer(optimizer))])
+                " ".join([*self._row, _digest_values(list_parameters_of_optimizer(optimizer))])
             )
             self._row = []
 
@@ -146,10 +146,6 @@ class _DigestWrapper(gymnasium.Wrapper):
         result = self.env.step(action)
         _feed_digest(self._digest, result[:4])
         return result
-
-
-def _list_parameters_of_optimizer(optimizer: Any) -> Iterable[Any]:
-    return (parameter for group in optimizer.param_groups for parameter in group["params"])
 
 
 def _feed_digest(digest: Any, values: Iterable[Any]) -> None:

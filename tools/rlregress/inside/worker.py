@@ -22,7 +22,7 @@ import time
 import traceback
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -182,18 +182,6 @@ class _TrainingMonitor:
             os.replace(temporary, self._progress)
 
 
-@dataclass
-class _Outcome:
-    """The results of a training; ``failure``: the end of its traceback, if an error ended it."""
-
-    failure: str = ""
-    final: list[float] = field(default_factory=list)
-    steps: int = 0
-    parameters: str | None = None
-    critic: dict[str, Any] | None = None
-    diagnostics: Any = None
-
-
 class _Run:
     """One training of a cell, new or continued from a checkpoint, with its evaluation and record.
 
@@ -232,6 +220,15 @@ class _Run:
         )
         self._monitor = _TrainingMonitor(self._evaluator, self._protocol, progress, self._keeper)
         self._restart_reason = ""
+        #: entries of the record; ``failure``: the end of its traceback, if an error ended it
+        self._results: dict[str, Any] = {
+            "failure": "",
+            "steps": 0,
+            "parameters_sha256": None,
+            "critic": None,
+            "diagnostics": None,
+            "episode_returns": [],
+        }
         #: of all processes that have done a part of the training
         self._story: dict[str, Any] = {
             "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -280,8 +277,8 @@ class _Run:
         }
         return head, content
 
-    def train_and_evaluate(self) -> _Outcome:
-        """Train and evaluate; an error of the framework is an outcome.
+    def train_and_evaluate(self) -> None:
+        """Train and evaluate; an error of the framework is a result.
 
         Raises:
             MachineFailure: the machine has failed the training.
@@ -300,7 +297,6 @@ class _Run:
             kept=self._resume_from_checkpoint(),
         )
         self._progress.with_suffix(BEGUN).touch()
-        outcome = _Outcome()
         try:
             if self._trail is not None:
                 # some frameworks do not seed Python's generator
@@ -308,12 +304,11 @@ class _Run:
             # a training without checkpoints must end at once when it is stopped
             with nullcontext() if self._no_resume else self._keeper, self._trail or nullcontext():
                 trained = self._adapter.train.train(request)
-            self._evaluate_trained_policy(trained, outcome)
+            self._evaluate_trained_policy(trained)
         except Exception as error:
             raise_if_machine_failed(error)
             # a training that ends in an error is a result, a failed run
-            outcome.failure = traceback.format_exc(limit=-6)
-        return outcome
+            self._results["failure"] = traceback.format_exc(limit=-6)
 
     def _make_recording_environment(self) -> Any:
         environment = self._make_training_environment()
@@ -321,42 +316,44 @@ class _Run:
             self._trail.wrap_environment(environment) if self._trail else environment
         )
 
-    def _evaluate_trained_policy(self, trained: Any, outcome: _Outcome) -> None:
+    def _evaluate_trained_policy(self, trained: Any) -> None:
         import numpy as np
 
         from rlregress.inside.diagnostics import average_diagnostics_at_end
+        from rlregress.inside.run_record import convert_non_finite_to_none
 
-        outcome.steps = trained.steps
-        outcome.parameters = digest_parameters(trained.parameters)
-        outcome.diagnostics = average_diagnostics_at_end(
+        results = self._results
+        results["steps"] = trained.steps
+        results["parameters_sha256"] = digest_parameters(trained.parameters)
+        results["diagnostics"] = average_diagnostics_at_end(
             self._cell["algorithm"], trained.diagnostics
         )
-        episodes = self._monitor.evaluate(trained.steps, trained.policy)
-        outcome.final = [episode.total for episode in episodes]
-        if not np.all(np.isfinite(outcome.final)):
-            outcome.failure = "diverged: the evaluation after the training is not finite"
+        returns = [e.total for e in self._monitor.evaluate(trained.steps, trained.policy)]
+        results["episode_returns"] = [convert_non_finite_to_none(r) for r in returns]
+        if not np.all(np.isfinite(returns)):
+            results["failure"] = "diverged: the evaluation after the training is not finite"
         elif latest := self._episodes.list_latest_episodes():
             discount = self._job["hyperparameters"]["discount"]
-            outcome.critic = self._monitor.assess_critic(latest, trained.value, discount)
+            results["critic"] = self._monitor.assess_critic(latest, trained.value, discount)
 
-    def make_run_record(self, outcome: _Outcome) -> dict[str, Any]:
+    def make_run_record(self) -> dict[str, Any]:
         import numpy as np
 
         from rlregress.inside.episodes import compute_learning_curve, compute_return_of_last_third
         from rlregress.inside.run_record import SCHEMA, convert_non_finite_to_none
 
-        failure, monitor = outcome.failure, self._monitor
+        results, monitor = self._results, self._monitor
+        failure, steps = results["failure"], results["steps"]
         wall, cpu = monitor.seconds
         self._evaluator.close_environments()
         finished = self._episodes.finished
         episodes = [[at, convert_non_finite_to_none(r), length] for at, r, length in finished]
-        late = None if failure else compute_return_of_last_third(finished, outcome.steps)
         return {
+            **results,
             "schema": SCHEMA,
             "job": self._job,
             "key": self._job["key"],
             "status": "failed" if failure else "finished",
-            "failure": failure,
             "curve": [
                 [at, [convert_non_finite_to_none(r) for r in returns]]
                 for at, returns in monitor.curve
@@ -364,18 +361,13 @@ class _Run:
             "curve_cpu_seconds": monitor.curve_cpu_seconds,
             "episodes": episodes,
             "learning_curve": compute_learning_curve(episodes, self._protocol["total_steps"]),
-            "final_return": None if failure else float(np.mean(outcome.final)),
-            "episode_returns": [convert_non_finite_to_none(r) for r in outcome.final],
-            "training_return": late,
-            "critic": outcome.critic,
-            "diagnostics": outcome.diagnostics,
+            "final_return": None if failure else float(np.mean(results["episode_returns"])),
+            "training_return": None if failure else compute_return_of_last_third(finished, steps),
             "trail": self._trail and self._trail.describe_trail(),
-            "steps": outcome.steps,
-            "parameters_sha256": outcome.parameters,
             "platform": self._describe_platform(),
             "memory": {"peak_mib": round(max(monitor.peak_mib, measure_peak_mib()), 1)},
             "attempt": {"continued": self._story["continued"], "begun_anew": self._restart_reason},
-            "time": self._describe_time(wall, cpu, outcome.steps),
+            "time": self._describe_time(wall, cpu, steps),
         }
 
     def _describe_platform(self) -> dict[str, Any]:
@@ -422,7 +414,8 @@ def train_job(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str
     if os.environ.get("OMP_NUM_THREADS") == "1":
         torch.set_num_threads(1)
     training = _Run(job, progress, checkpoint)
-    return training.make_run_record(training.train_and_evaluate())
+    training.train_and_evaluate()
+    return training.make_run_record()
 
 
 def main(arguments: list[str]) -> int:

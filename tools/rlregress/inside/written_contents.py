@@ -393,7 +393,7 @@ def make_event_parts(file_items: Iterator[Item]) -> dict[str, events.Part]:
                 )
             }
         else:
-            added = {name: events.make_event_part_with_types(value, kind)}
+            added = {name: events.make_event_part(value, kind)}
         if len(parts) < _SINGLE_ITEMS:
             parts.update(added)
         else:

@@ -14,7 +14,6 @@ import hashlib
 import importlib.metadata
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -32,7 +31,7 @@ from rlregress.model.golden_result import Block, GoldenResult
 from rlregress.model.recorded_traces import Divergence, Event, Part, Trace
 from rlregress.source import Function, list_files_below, parse_source_file
 from rlregress.trace import trace_reader
-from rlregress.trace.trace_comparison import WRITTEN, compare_traces
+from rlregress.trace.trace_comparison import WRITTEN, compare_traces, number_events_of_name
 
 SCHEMA = 1
 #: bytes of a golden file, at most.
@@ -192,11 +191,11 @@ def write_golden_file(path: Path, trace: Trace) -> None:
 
 def _make_golden_content(trace: Trace) -> dict[str, Any]:
     events, job = _drop_written_output_and_renumber(trace), trace.header["job"]
-    before, sites = _count_earlier_events_of_name(events), dict[str, int]()
+    numbered, sites = [key for key, _ in number_events_of_name(events)], dict[str, int]()
     values = [
         {
             "event": number,
-            "before": before[number],
+            "before": numbered[number][2] - 1,
             "site": _number_call_site(events[number], sites),
             "parts": [_make_row_of_part(part) for part in events[number].parts.values()],
         }
@@ -252,16 +251,6 @@ def _select_single_events_and_blocks(
         "blocked": len(remaining),
         "blocks": [_digest_block(piece) for piece in _split_events_in_blocks(remaining, block)],
     }
-
-
-def _count_earlier_events_of_name(events: Sequence[Event]) -> list[int]:
-    """Return for each event how many with its kind and name come before it."""
-    counts: Counter[tuple[str, str]] = Counter()
-    before = []
-    for event in events:
-        before.append(counts[event.key])
-        counts[event.key] += 1
-    return before
 
 
 def _number_call_site(event: Event, sites: dict[str, int]) -> int:
@@ -489,11 +478,10 @@ def _list_differing_checkpoints(
     golden: Golden, events: Sequence[Event], event_index: int
 ) -> list[tuple[Event, Event]]:
     """Return the (old, new) pairs of checkpoints after an event that differ in their digests."""
-    new = {
-        (*event.key, n): event
-        for event, n in zip(events, _count_earlier_events_of_name(events), strict=True)
-    }
-    pairs = [(old, new.get((*old.key, before))) for before, old in golden.list_events_with_values()]
+    new = dict(number_events_of_name(events))
+    pairs = [
+        (old, new.get((*old.key, before + 1))) for before, old in golden.list_events_with_values()
+    ]
     return [
         (old, event)
         for old, event in pairs

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate, zip_longest
 
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace
 from rlregress.trace.align import list_differing_parts
@@ -150,12 +151,10 @@ def _find_limits_of_deviations(
         deviations: those of each copy, up to where it acts differently.
     """
     limits: list[float] = []
-    largest, start_event, last = 0.0, 0, max(map(len, deviations))
-    for number in range(last):
-        largest = max([largest, *(copy[number] for copy in deviations if number < len(copy))])
-        if old[number].kind == "optimizer" or number == last - 1:
-            limits += [FURTHER * largest + _UNIT] * (number + 1 - start_event)
-            start_event = number + 1
+    largest = [*accumulate(map(max, zip_longest(*deviations, fillvalue=0.0)), max)]
+    for number, gap in enumerate(largest):
+        if old[number].kind == "optimizer" or number == len(largest) - 1:
+            limits += [FURTHER * gap + _UNIT] * (number + 1 - len(limits))
     return limits
 
 

@@ -74,6 +74,8 @@ INCIDENTAL = {"module": "module", "log": "logs", "file": "files", "printed": "pr
 WRITTEN = ("file", "printed")
 #: kinds of events that train; a write in place is not one, as it shows in later values.
 TRAINING = frozenset({"backward", "optimizer"})
+#: kinds of events that tell acting from learning.
+_DECISIVE = TRAINING | {"step"}
 
 
 class _Walk:
@@ -101,6 +103,9 @@ class _Walk:
         self.since = 0
 
     def get_next_events(self) -> tuple[Event | None, Event | None]:
+        """Return the next event of both traces; after all others, the final networks."""
+        if self.i == len(self.old) and self.j == len(self.new):
+            return self.old_end, self.new_end
         return (
             self.old[self.i] if self.i < len(self.old) else None,
             self.new[self.j] if self.j < len(self.new) else None,
@@ -129,23 +134,21 @@ class _Walk:
 
     def _compare_final_networks(self) -> Divergence | None:
         """Compare the final networks of both traces; return a difference that no event shows."""
-        x, y = self.old_end, self.new_end
+        x, y = self.get_next_events()
         if x is None or y is None:
             # without final networks, nothing excuses an update that only one version has made
             if self.trains is not None or x is y or self.has_failed:
                 return self.trains
             # networks that one version alone has changed, without an event
-            return Divergence(kind="order", part="", old=x, new=y, before=tuple(self.old[-3:]))
+            return self.make_divergence("order", "")
         part, gap = self._find_first_unexplained_part(x, y)
-        self._note_type_difference(x, y, tuple(self.old[-3:]))
+        self._note_type_difference(x, y)
         self.compared += 1
         if not part:
             self.equal += self._is_equal_so_far()
             # equal final networks excuse an extra update, but no update with other numbers
             return self.trains if self._do_skipped_numbers_differ() else None
-        divergence = Divergence(
-            kind=KINDS[x.kind, part], part=part, old=x, new=y, before=tuple(self.old[-3:])
-        )
+        divergence = self.make_divergence(KINDS[x.kind, part], part)
         if self._is_gap_explained(part, gap):
             self.rounding = self.rounding or divergence
             return None
@@ -192,7 +195,7 @@ class _Walk:
         """Advance by one event or one alignment; return the divergence if neither is possible."""
         x, y = self.get_next_events()
         if x is not None and y is not None and _differ_only_in_numbers(x, y):
-            self._note_type_difference(x, y, tuple(self.old[max(0, self.i - 3) : self.i]))
+            self._note_type_difference(x, y)
             part, gap = self._find_first_unexplained_part(x, y)
             if self._is_gap_explained(part, gap):
                 self._count_compared_event(x, part, gap)
@@ -226,14 +229,12 @@ class _Walk:
         # rounding that has grown, not a difference of its own that comes on top
         return gap < GROWN and gap <= JUMP * self.worst
 
-    def _note_type_difference(self, old: Event, new: Event, before: tuple[Event, ...]) -> None:
+    def _note_type_difference(self, old: Event, new: Event) -> None:
         """Note the first value whose type differs, or else the first that has another name."""
         if self.interface is not None and self.interface.changes_type:
             return
         for part in _list_retyped_parts(old, new):
-            type_difference = Divergence(
-                kind="interface", part=part, old=old, new=new, before=before
-            )
+            type_difference = self.make_divergence("interface", part)
             if self.interface is None or type_difference.changes_type:
                 self.interface = type_difference
                 return
@@ -292,8 +293,8 @@ class _Walk:
         if old.kind == "write":
             if self._is_initialisation_different():
                 return "initialisation"
-            before = _find_first_kind(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
-            after = _find_first_kind(self.old[self.i :], ("backward", "optimizer", "step"))
+            before = _find_first_decisive_kind(self.old[: self.i][::-1])
+            after = _find_first_decisive_kind(self.old[self.i :])
             if (before, after) == ("backward", "optimizer"):
                 return "gradient"
             # between acting and learning a buffer is filled, after learning come the targets
@@ -301,7 +302,7 @@ class _Walk:
         if old.kind == "draw":
             if self._is_initialisation_different():
                 return "initialisation"
-            after = _find_first_kind(self.old[self.i :], ("backward", "optimizer", "step"))
+            after = _find_first_decisive_kind(self.old[self.i :])
             return "exploration" if after == "step" else "sampling"
         return KINDS.get((old.kind, part), "order")
 
@@ -379,13 +380,13 @@ def _find_first_new_parameters(events: Sequence[Event]) -> Event | None:
     for event in events:
         if event.kind == "parameters":
             return event
-        if event.kind in ("step", "backward", "optimizer"):
+        if event.kind in _DECISIVE:
             return None
     return None
 
 
-def _find_first_kind(events: Sequence[Event], kinds: Sequence[str]) -> str:
-    return next((event.kind for event in events if event.kind in kinds), "")
+def _find_first_decisive_kind(events: Sequence[Event]) -> str:
+    return next((event.kind for event in events if event.kind in _DECISIVE), "")
 
 
 def compare_traces(old: Trace, new: Trace) -> Comparison:
@@ -454,35 +455,30 @@ def mark_unsteady_parts(trace: Trace, repetition: Trace) -> Trace:
 def _find_unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str, int, str]]:
     unsteady: set[tuple[str, str, int, str]] = set()
     first_events, repeated_events = (
-        {key: event for key, event in _index_written_output(recording.events) if key is not None}
+        {
+            key: event
+            for key, event in number_events_of_name(recording.events)
+            if event.kind in WRITTEN
+        }
         for recording in (trace, repetition)
     )
     for key in {**first_events, **repeated_events}:
         if key not in first_events or key not in repeated_events:
             unsteady.add((*key, ""))
             continue
-        parts, parts_again = first_events[key].parts, repeated_events[key].parts
-        unsteady |= {
-            (*key, name)
-            for name in {**parts, **parts_again}
-            if name not in parts
-            or name not in parts_again
-            or parts[name].digest != parts_again[name].digest
-        }
+        differing = list_differing_parts(first_events[key], repeated_events[key])
+        unsteady |= {(*key, name) for name, _ in differing}
     return unsteady
 
 
-def _index_written_output(
+def number_events_of_name(
     events: Sequence[Event],
-) -> Iterator[tuple[tuple[str, str, int] | None, Event]]:
-    """Yield events of written output with kind, name, and index among those of that name."""
+) -> Iterator[tuple[tuple[str, str, int], Event]]:
+    """Yield events with kind, name, and number, from 1, among those of that name."""
     counts: Counter[tuple[str, str]] = Counter()
     for event in events:
-        if event.kind not in WRITTEN:
-            yield None, event
-            continue
-        counts[event.kind, event.name] += 1
-        yield (event.kind, event.name, counts[event.kind, event.name]), event
+        counts[event.key] += 1
+        yield (*event.key, counts[event.key]), event
 
 
 def _drop_unsteady_parts(
@@ -491,14 +487,11 @@ def _drop_unsteady_parts(
     """Return events without the parts that do not repeat."""
     if not unsteady:
         return tuple(events)
-    steady = []
-    for key, event in _index_written_output(events):
-        if key is None:
-            steady.append(event)
-        elif (*key, "") not in unsteady:
-            parts = {n: part for n, part in event.parts.items() if (*key, n) not in unsteady}
-            steady.append(replace(event, parts=parts))
-    return tuple(steady)
+    return tuple(
+        replace(event, parts={n: p for n, p in event.parts.items() if (*key, n) not in unsteady})
+        for key, event in number_events_of_name(events)
+        if (*key, "") not in unsteady
+    )
 
 
 def _judge_incidental_events(

@@ -10,10 +10,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 from weakref import WeakValueDictionary
 
 from pydantic import ConfigDict, Field
@@ -36,8 +35,8 @@ CAUSAL = {
     "final": ("parameters", "buffers"),
     "optimizer": ("size", "parameters", "gradient", "learning_rate", "update"),
 }
-#: the most bytes of a trace, and of one of its lines.
-_LARGEST, _LONGEST_LINE = 1 << 29, 1 << 26
+#: the most bytes of a trace.
+_LARGEST = 1 << 29
 #: the most events of a trace: enough for a training of some 100 000 steps. The longest trace of the
 #: suite's own trainings has 4524.
 _MOST_EVENTS = 1_000_000
@@ -128,19 +127,17 @@ def load_trace(path: Path) -> Trace:
     """
     try:
         with files.open_regular_file(path) as packed, gzip.GzipFile(fileobj=packed) as file:
-            _check_unpacked_size(packed, file)
-            lines = iter(lambda: file.readline(_LONGEST_LINE), b"")
-            first = next(lines, b"")
-            if not first:
-                raise EOFError
-            datafiles.read_json_line(first.decode(), _Header, path, _REMEDY)
-            packed_rows = list(islice(lines, _MOST_EVENTS + 1))
-            if len(packed_rows) > _MOST_EVENTS:
-                raise OSError(errno.EFBIG, f"it has more than {_MOST_EVENTS} events; give --steps")
-            events = tuple(
-                _parse_event(number, row, path) for number, row in enumerate(packed_rows)
-            )
-            return Trace(header=json.loads(first), events=events)
+            content = file.read(_LARGEST + 1)
+        if not content:
+            raise EOFError
+        if len(content) > _LARGEST:
+            raise OSError(errno.EFBIG, f"it unpacks to more than {_LARGEST} bytes")
+        first, *rows = content.splitlines()
+        datafiles.read_json_line(first.decode(), _Header, path, _REMEDY)
+        if len(rows) > _MOST_EVENTS:
+            raise OSError(errno.EFBIG, f"it has more than {_MOST_EVENTS} events; give --steps")
+        events = tuple(_parse_event(number, row, path) for number, row in enumerate(rows))
+        return Trace(header=json.loads(first), events=events)
     except FileNotFoundError:
         raise UserError(
             f"there is no trace {path}; record one with: rlregress trace SCRIPT -o {path}"
@@ -158,19 +155,6 @@ def rewrite_trace_header(path: Path, trace: Trace) -> None:
         rows = file.read()
     header = json.dumps(dict(trace.header), separators=(",", ":")).encode()
     path.write_bytes(gzip.compress(header + b"\n" + rows, 5))
-
-
-def _check_unpacked_size(packed: BinaryIO, file: gzip.GzipFile) -> None:
-    """Raise OSError if a file unpacks to more than a comparable trace."""
-    # the end of a file says so, as far as 32 bits go (RFC 1952, ISIZE)
-    packed.seek(-min(4, packed.seek(0, 2)), 2)
-    size = int.from_bytes(packed.read(), "little")
-    packed.seek(0)
-    while file.read(1 << 20) and size <= _LARGEST:
-        size = max(size, file.tell())
-    if size > _LARGEST:
-        raise OSError(errno.EFBIG, f"it unpacks to more than {_LARGEST} bytes")
-    file.seek(0)
 
 
 def _describe_damage(error: Exception) -> str:
