@@ -40,7 +40,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -302,10 +302,7 @@ def record_job_to_trace(job: dict[str, Any]) -> dict[str, Any]:
             key: value for key, value in job.items() if key not in ("output", "lines", "until")
         },
         "versions": map_library_versions(packages),
-        # empty: it was not imported
-        "modules": {
-            name: str(getattr(sys.modules.get(name), "__file__", None) or "") for name in differing
-        },
+        "modules": _map_modules_to_files(differing),
         **ended,
         "misfits": misfits,
         "generated": generated,
@@ -322,6 +319,11 @@ def record_job_to_trace(job: dict[str, Any]) -> dict[str, Any]:
         recorder.events += written.make_events_of_files()
     events.write_trace(job["output"], header, recorder.events)
     return header
+
+
+def _map_modules_to_files(modules: Iterable[str]) -> dict[str, str]:
+    """Return module -> its file; empty: it was not imported."""
+    return {name: getattr(sys.modules.get(name), "__file__", None) or "" for name in modules}
 
 
 def _measure_costs_since(wall: float, cpu: float, memory: float) -> dict[str, float]:
