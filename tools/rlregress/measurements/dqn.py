@@ -60,7 +60,7 @@ def measure_double_q_target(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
     parabola through the losses of the values -0.25, 0 and 0.25, so that |y| has to stay below 0.75,
     and the first of ``online`` below the others. Observed, [1]: y.
     """
-    agent = make_agent(Settings(reward=float(inputs["reward"]), discount=float(inputs["discount"])))
+    agent = make_agent(Settings(reward=inputs["reward"], discount=inputs["discount"]))
     return np.array([_measure_target(agent, inputs["online"], inputs["target"])])
 
 
@@ -71,7 +71,7 @@ def measure_target_of_tied_actions(make_agent: MakeDiscreteAgent, inputs: Inputs
     prefers the first of them. Reward ``reward``; the target y is found as in the detail on double
     Q-learning, |y| below 0.75. Observed, [1]: y.
     """
-    agent = make_agent(Settings(reward=float(inputs["reward"]), discount=float(inputs["discount"])))
+    agent = make_agent(Settings(reward=inputs["reward"], discount=inputs["discount"]))
     online = -1.0 - np.arange(len(inputs["target"]))
     online[int(np.argmax(inputs["target"]))] = 1.0
     return np.array([_measure_target(agent, online.tolist(), inputs["target"])])
@@ -90,13 +90,13 @@ def measure_targets_at_episode_ends(make_agent: MakeDiscreteAgent, inputs: Input
     for terminated, truncated in zip(inputs["terminated"], inputs["truncated"], strict=False):
         agent = make_agent(
             Settings(
-                reward=float(inputs["reward"]),
+                reward=inputs["reward"],
                 terminated=float(terminated),
                 truncated=float(truncated),
-                discount=float(inputs["discount"]),
+                discount=inputs["discount"],
             )
         )
-        best = float(inputs["target_q"])
+        best = inputs["target_q"]
         targets.append(_measure_target(agent, [0.0, 0.5, 0.4], [best - 1.0, best, best - 1.0]))
     return np.array(targets)
 
@@ -108,11 +108,9 @@ def measure_loss_kind(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarr
     the target then; the Q network outputs reward + errors[k] for their action. Observed, [3]: the
     loss that is differentiated, of each error.
     """
-    settings = Settings(
-        reward=float(inputs["reward"]), terminated=1.0, batch_size=int(inputs["batch_size"])
-    )
+    settings = Settings(reward=inputs["reward"], terminated=1.0, batch_size=inputs["batch_size"])
     agent = make_agent(settings)
-    values = [float(inputs["reward"]) + error for error in inputs["errors"]]
+    values = [inputs["reward"] + error for error in inputs["errors"]]
     return np.array([agent.compute_loss([value, 0.0, 0.0], [0.0] * 3) for value in values])
 
 
@@ -124,7 +122,7 @@ def measure_inverse_clipped_norm(make_agent: MakeDiscreteAgent, inputs: Inputs) 
     together that the optimiser finds at its first step; 0.0 for a norm beyond 100.
     """
     agent = make_agent(Settings(steps=8))
-    run = agent.run_loop(on_start=lambda _: agent.fill_parameters(float(inputs["weight"]), 0.0))
+    run = agent.run_loop(on_start=lambda _: agent.fill_parameters(inputs["weight"], 0.0))
     _, norm = run.updates[0]
     return np.array([invert_norm_if_clipped(norm)])
 
@@ -162,9 +160,9 @@ def measure_target_update_interval(make_agent: MakeDiscreteAgent, inputs: Inputs
     moves, _ = _record_target_moves(
         make_agent,
         Settings(
-            steps=int(inputs["steps"]),
-            every=int(inputs["every"]),
-            target_every=int(inputs["interval"]),
+            steps=inputs["steps"],
+            every=inputs["every"],
+            target_every=inputs["interval"],
         ),
     )
     return np.array([compute_mean_distance([steps for steps, _ in moves])])
@@ -182,10 +180,10 @@ def measure_target_update_interval_of_several_environments(
     moves, environments = _record_target_moves(
         make_agent,
         Settings(
-            environments=int(inputs["environments"]),
-            steps=int(inputs["steps"]),
-            every=int(inputs["every"]),
-            target_every=int(inputs["interval"]),
+            environments=inputs["environments"],
+            steps=inputs["steps"],
+            every=inputs["every"],
+            target_every=inputs["interval"],
         ),
     )
     return np.array([environments, compute_mean_distance([steps for steps, _ in moves])])
@@ -199,7 +197,7 @@ def measure_target_update_share(make_agent: MakeDiscreteAgent, inputs: Inputs) -
     its first update.
     """
     moves, _ = _record_target_moves(
-        make_agent, Settings(steps=int(inputs["steps"]), target_every=int(inputs["interval"]))
+        make_agent, Settings(steps=inputs["steps"], target_every=inputs["interval"])
     )
     return np.array([moves[0][1] if moves else 0.0])
 
@@ -207,7 +205,7 @@ def measure_target_update_share(make_agent: MakeDiscreteAgent, inputs: Inputs) -
 def measure_steps_between_hard_updates(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Return the environment steps between the first three copies to the target network, [2]."""
     moves, _ = _record_target_moves(
-        make_agent, Settings(steps=int(inputs["steps"]), target_every=int(inputs["interval"]))
+        make_agent, Settings(steps=inputs["steps"], target_every=inputs["interval"])
     )
     copies = [steps for steps, share in moves if share == 1.0]
     return np.diff(copies[:3]).astype(np.float64)
@@ -226,8 +224,8 @@ def count_random_actions_per_draw(make_agent: MakeDiscreteAgent, inputs: Inputs)
         agent = make_agent(
             Settings(
                 actions=_MANY,
-                steps=int(inputs["steps"]),
-                epsilon=(float(inputs["first"]), float(inputs["last"]), int(inputs["falls"])),
+                steps=inputs["steps"],
+                epsilon=(inputs["first"], inputs["last"], inputs["falls"]),
                 draw=float(draw),
             )
         )
@@ -244,7 +242,7 @@ def measure_deterministic_exploration(make_agent: MakeDiscreteAgent, inputs: Inp
     1.0 if the action without chance, or that of the framework's own evaluation, is random, -1.0
     where there is neither.
     """
-    epsilon = float(inputs["epsilon"])
+    epsilon = inputs["epsilon"]
     shares = []
     for deterministic in (False, True):
         agent = make_agent(
@@ -264,9 +262,7 @@ def measure_random_steps_and_first_update(
     The greedy action is the last of five thousand. Observed, [2]: steps up to the last random
     action; steps taken before the first update, the last one included.
     """
-    agent = make_agent(
-        Settings(actions=_MANY, steps=int(inputs["steps"]), starts=int(inputs["starts"]))
-    )
+    agent = make_agent(Settings(actions=_MANY, steps=inputs["steps"], starts=inputs["starts"]))
     run = _run_with_last_action_best(agent)
     random = np.flatnonzero(_flag_random_actions(run.actions[0]))
     first, _ = run.updates[0]
@@ -283,9 +279,9 @@ def measure_train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
     """
     updates = []
     environments = 1
-    for number in (1, int(inputs["environments"])):
+    for number in (1, inputs["environments"]):
         agent = make_agent(
-            Settings(environments=number, steps=int(inputs["steps"]), every=int(inputs["every"]))
+            Settings(environments=number, steps=inputs["steps"], every=inputs["every"])
         )
         run = agent.run_loop()
         updates.append(compute_mean_distance([steps for steps, _ in run.updates]))

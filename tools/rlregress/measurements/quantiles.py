@@ -44,7 +44,7 @@ def measure_loss_shares_of_quantiles(make_agent: MakeQuantileCritic, inputs: Inp
     Quantile k is below the target by ``error``, and the others are at it. Observed, [4]: the loss
     for each k, over the sum of these losses.
     """
-    rows = float(inputs["error"]) * np.eye(int(inputs["quantiles"]))
+    rows = inputs["error"] * np.eye(inputs["quantiles"])
     losses = np.array([_measure_loss_of_errors(make_agent, row) for row in rows])
     return losses / losses.sum()
 
@@ -56,13 +56,13 @@ def measure_loss_reduction(make_agent: MakeQuantileCritic, inputs: Inputs) -> np
     Observed, [2]: the loss of ``quantiles`` quantiles over that of one; the loss of a minibatch of
     ``batch_size`` transitions over that of one.
     """
-    error = float(inputs["error"])
+    error = inputs["error"]
     single, summed, batch = (
         _measure_loss_of_errors(make_agent, [error] * quantiles, batch_size=size)
         for quantiles, size in (
             (1, 1),
-            (int(inputs["quantiles"]), 1),
-            (1, int(inputs["batch_size"])),
+            (inputs["quantiles"], 1),
+            (1, inputs["batch_size"]),
         )
     )
     return np.array([summed, batch]) / single
@@ -75,8 +75,8 @@ def measure_loss_of_several_networks(make_agent: MakeQuantileCritic, inputs: Inp
     Q networks over that of one.
     """
     single, both = (
-        _measure_loss_of_errors(make_agent, [float(inputs["error"])], networks=count)
-        for count in (1, int(inputs["networks"]))
+        _measure_loss_of_errors(make_agent, [inputs["error"]], networks=count)
+        for count in (1, inputs["networks"])
     )
     return np.array([both / single])
 
@@ -95,8 +95,8 @@ def measure_mean_target_quantile(make_agent: MakeDiscreteAgent, inputs: Inputs) 
         Settings(
             actions=actions,
             quantiles=quantiles,
-            reward=float(inputs["reward"]),
-            discount=float(inputs["discount"]),
+            reward=inputs["reward"],
+            discount=inputs["discount"],
         )
     )
     other_values = list(inputs["online"][1:])

@@ -126,9 +126,9 @@ def flag_memory_resets_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
     """Return four flags: the action mean after an end equals that of the first step; so does that
     at the start of the next rollout; then both for values.
     """
-    episode = int(inputs["episode"])
+    episode = inputs["episode"]
     scripts = [{"terminated": _make_script_of_ends(episode)}]
-    first, second = train(Settings(scripts, int(inputs["rollout"]), rollouts=2)).rollouts
+    first, second = train(Settings(scripts, inputs["rollout"], rollouts=2)).rollouts
     same = [
         abs(then - now[0, 0]) < _NEGLIGIBLE
         for now, later in ((first.means, second.means), (first.values, second.values))
@@ -139,7 +139,7 @@ def flag_memory_resets_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
 
 def flag_changed_outputs_in_update(train: Train, inputs: Inputs) -> np.ndarray:
     """Return flags [4]: recomputed ratios are not 1 before an end, after it; values likewise."""
-    steps, episodes = int(inputs["rollout"]), [int(episode) for episode in inputs["episodes"]]
+    steps, episodes = inputs["rollout"], [int(episode) for episode in inputs["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
     # the observation says which environment and step it is of
     numbers = np.arange(2.0 * steps + 1.0) / steps
@@ -166,10 +166,10 @@ def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
     """
     scripts = [
         {"observations": float(number), "next_observations": float(number)}
-        for number in range(int(inputs["environments"]))
+        for number in range(inputs["environments"])
     ]
     settings = Settings(
-        scripts, int(inputs["rollout"]), minibatches=int(inputs["minibatches"]), epochs=_EPOCHS
+        scripts, inputs["rollout"], minibatches=inputs["minibatches"], epochs=_EPOCHS
     )
     rows = train(settings).minibatches
     epochs = np.concatenate(rows).reshape(_EPOCHS, -1)
@@ -180,11 +180,11 @@ def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
 
 def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
     """Return settings of a rollout of two environments; in the second one an episode ends."""
-    steps = int(inputs["rollout"])
+    steps = inputs["rollout"]
     rewards = [float(inputs.get("advantage", 0.0))] + [0.0] * (steps - 1)
     ending = {
         "rewards": 0.0,
-        "terminated": _make_script_of_ends(int(inputs["episode"]), period=steps),
+        "terminated": _make_script_of_ends(inputs["episode"], period=steps),
     }
     # without a discount the reward is the advantage, and the target of the value
     return Settings([{"rewards": rewards}, ending], steps, discount=0.0, **options)
@@ -199,16 +199,16 @@ def count_steps_in_loss_means(train: Train, inputs: Inputs) -> np.ndarray:
         weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}
         return train(make_padded_settings(inputs, constant=True, **{**weights, **options}))
 
-    advantage = float(inputs["advantage"])
+    advantage = inputs["advantage"]
     spread = run_padded_update(advantage=0.0, entropy_coefficient=1.0)
     trained = (
         run_padded_update(advantage=advantage),
         run_padded_update(advantage=0.0, value_coefficient=1.0),
         spread,
-        run_padded_update(ratio=float(inputs["ratio"])),
+        run_padded_update(ratio=inputs["ratio"]),
     )
     policy, value, entropy, scaled = (_require_one_number(record.losses) for record in trained)
-    rows = 2.0 * int(inputs["rollout"])
+    rows = 2.0 * inputs["rollout"]
     entropies = rows * _require_one_number(spread.entropies)
     means = [-advantage / policy, advantage**2 / value, -entropies / entropy]
     return np.array([*means, -rows * scaled])
@@ -224,10 +224,10 @@ def flag_bootstrapped_values(train: Train, inputs: Inputs) -> np.ndarray:
     """Return five flags: a truncation bootstraps from the next value with memory, without memory;
     the end of a rollout from the same two; a truncation from the value of its own step.
     """
-    episode, steps = int(inputs["episode"]), int(inputs["rollout"])
+    episode, steps = inputs["episode"], inputs["rollout"]
     reward, discount = 1.0, 0.9
     scripts: list[Mapping[str, Any]] = [
-        {"terminated": _make_script_of_ends(int(inputs["beside"]))},
+        {"terminated": _make_script_of_ends(inputs["beside"])},
         {"rewards": reward, "truncated": _make_script_of_ends(episode, period=2 * steps)},
     ]
     settings = Settings(scripts, steps, rollouts=2, discount=discount)
@@ -247,7 +247,7 @@ def flag_bootstrapped_values(train: Train, inputs: Inputs) -> np.ndarray:
 
 def flag_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether values differ between steps, and whether they change without policy memory."""
-    steps = int(inputs["rollout"])
+    steps = inputs["rollout"]
     # rollouts are whole episodes; the policy's memory is off in the third, and the second begins
     # like it, where the value after a rollout changes the memory of the next one, too
     scripts = [{"terminated": _make_script_of_ends(steps)}]

@@ -41,10 +41,10 @@ def _measure_critic_loss(
     make_driver: MakeTwinDriver, inputs: Inputs, values: Sequence[float], squared: bool = True
 ) -> float:
     settings = Settings(
-        reward=float(inputs["reward"]),
+        reward=inputs["reward"],
         terminated=1.0,
-        batch_size=int(inputs["batch_size"]),
-        discount=float(inputs["discount"]),
+        batch_size=inputs["batch_size"],
+        discount=inputs["discount"],
         rates=FROZEN,
         networks=len(values),
         squared=squared,
@@ -69,7 +69,7 @@ def measure_critic_loss_reduction(make_driver: MakeTwinDriver, inputs: Inputs) -
 
 def measure_critic_loss_distance(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the critic loss at each further error, divided by that at the first."""
-    values = [[float(inputs["reward"]) + error] * 2 for error in inputs["errors"]]
+    values = [[inputs["reward"] + error] * 2 for error in inputs["errors"]]
     losses = np.array(
         [_measure_critic_loss(make_driver, inputs, pair, squared=False) for pair in values]
     )
@@ -81,11 +81,11 @@ def _measure_targets(make_driver: MakeTwinDriver, inputs: Inputs, cases: Any) ->
     targets = []
     for values, terminated, truncated in cases:
         settings = Settings(
-            reward=float(inputs["reward"]),
+            reward=inputs["reward"],
             terminated=float(terminated),
             truncated=float(truncated),
-            batch_size=int(inputs["batch_size"]),
-            discount=float(inputs["discount"]),
+            batch_size=inputs["batch_size"],
+            discount=inputs["discount"],
             squared=True,
             # two settings that each turn target noise off, as a framework may ignore one of them
             smoothing=0.0,
@@ -113,7 +113,7 @@ def measure_target_bootstrap(make_driver: MakeTwinDriver, inputs: Inputs) -> np.
 def measure_actor_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss of the policy for each pair of outputs of the two Q networks."""
     settings = Settings(
-        batch_size=int(inputs["batch_size"]),
+        batch_size=inputs["batch_size"],
         rates=FROZEN,
         delay=1,
         **select_entropy_settings(inputs),
@@ -139,7 +139,7 @@ def measure_target_update(make_driver: MakeTwinDriver, inputs: Inputs) -> np.nda
 def measure_received_and_stored_action(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the last action that the environment received, and the one that is stored."""
     steps = int(inputs.get("batch_size", 1))
-    bounds = {"low": inputs["low"], "high": inputs["high"], "pre_tanh": float(inputs["pre_tanh"])}
+    bounds = {"low": inputs["low"], "high": inputs["high"], "pre_tanh": inputs["pre_tanh"]}
     journal = make_driver(
         make_loop_settings(inputs, steps=steps, learns=False, noise=0.0, **bounds)
     ).run_loop()
@@ -163,13 +163,13 @@ def measure_update_ratio(
     parts: Sequence[str], make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
     """Measure the updates of each part per step in three runs: default, fewer, more updates."""
-    past = int(inputs["steps"]) - int(inputs["counted"])
+    past = inputs["steps"] - inputs["counted"]
     runs = [
         make_driver(make_loop_settings(inputs, updates=updates)).run_loop()
         for updates in ("default", "fewer", "more")
     ]
     counts = [run.count_updates(part, after_steps=past) for run in runs for part in parts]
-    return np.array(counts) / int(inputs["counted"])
+    return np.array(counts) / inputs["counted"]
 
 
 def measure_steps_and_updates_of_several_environments(
@@ -177,18 +177,18 @@ def measure_steps_and_updates_of_several_environments(
 ) -> np.ndarray:
     """Measure transitions per requested step, updates per transition, and environments."""
     journal = make_driver(
-        make_loop_settings(inputs, environments=int(inputs["environments"]))
+        make_loop_settings(inputs, environments=inputs["environments"])
     ).run_loop()
     half = journal.steps // 2
     updates = journal.count_updates("critic", after_steps=half) / half
-    return np.array([journal.steps / int(inputs["steps"]), updates, journal.environments])
+    return np.array([journal.steps / inputs["steps"], updates, journal.environments])
 
 
 def measure_network_architecture(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure widths of the hidden layers, number of Q networks, activation, sharing."""
-    bound = np.ones(int(inputs["dimensions"]))
-    hidden = (int(inputs["first"]), int(inputs["second"]))
-    shape: dict[str, Any] = {"hidden": hidden, "activation": str(inputs["activation"])}
+    bound = np.ones(inputs["dimensions"])
+    hidden = (inputs["first"], inputs["second"])
+    shape: dict[str, Any] = {"hidden": hidden, "activation": inputs["activation"]}
     return make_driver(
         Settings(low=-bound, high=bound, observations=len(bound), **shape)
     ).describe_architecture()
@@ -196,9 +196,9 @@ def measure_network_architecture(make_driver: MakeTwinDriver, inputs: Inputs) ->
 
 def measure_inverse_clipped_norms(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure one over the first gradient norms of Q networks and policy; 0.0 beyond 1e3."""
-    steps = int(inputs["batch_size"]) + 3
+    steps = inputs["batch_size"] + 3
     journal = make_driver(
-        make_loop_settings(inputs, steps=steps, weight=float(inputs["factor"]))
+        make_loop_settings(inputs, steps=steps, weight=inputs["factor"])
     ).run_loop()
     norms = [journal.gradient_norms[part] for part in ("critic", "actor")]
     return np.array([0.0 if norm > _UNCLIPPED else 1.0 / norm for norm in norms])
@@ -206,6 +206,4 @@ def measure_inverse_clipped_norms(make_driver: MakeTwinDriver, inputs: Inputs) -
 
 def measure_adam_epsilon(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the logarithm to base 10 of the epsilon of each optimiser."""
-    return np.array(
-        make_driver(Settings(epsilon=float(inputs["documented"]))).read_log10_adam_eps()
-    )
+    return np.array(make_driver(Settings(epsilon=inputs["documented"])).read_log10_adam_eps())

@@ -34,7 +34,7 @@ def _count_default_qrdqn_quantiles(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
-    sizes = (32, int(inputs["batch_size"]))
+    sizes = (32, inputs["batch_size"])
     optimizers = [_make_qrdqn_agent(batch_size=size).policy.optimizer for size in sizes]
     return np.log10([optimizer.param_groups[0]["eps"] for optimizer in optimizers])
 
@@ -54,7 +54,7 @@ def _make_tqc_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
         Scripted(),
         learning_rate=probe_agents.FROZEN,
         ent_coef=0.0,
-        top_quantiles_to_drop_per_net=int(inputs["dropped"]),
+        top_quantiles_to_drop_per_net=inputs["dropped"],
         policy_kwargs={"n_quantiles": count, "n_critics": networks},
         **arguments,
     )
@@ -67,7 +67,7 @@ def _make_tqc_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
 
 
 def _measure_target_quantiles(inputs: Inputs) -> np.ndarray:
-    discount = float(inputs["discount"])
+    discount = inputs["discount"]
     agent = _make_tqc_agent_with_quantiles(inputs, gamma=discount)
     targets: list[np.ndarray] = []
     with quantile_targets.call_with_quantile_targets(

@@ -121,7 +121,7 @@ def _train_with_dictionaries(settings: Settings) -> Record:
 
 def _measure_padding_in_divergence(inputs: Inputs) -> np.ndarray:
     settings = recurrent.make_padded_settings(inputs)
-    training, _ = _train_and_record(settings, target_kl=float(inputs["target"]))
+    training, _ = _train_and_record(settings, target_kl=inputs["target"])
     reported = training.agent.logger.name_to_value
     divergence = reported["train/approx_kl"] > _NEGLIGIBLE
     return np.array([divergence, reported["train/clip_fraction"], len(training.losses)])
@@ -144,7 +144,7 @@ def _measure_use_of_memory_in_predict(inputs: Inputs) -> np.ndarray:
             {},
         )
     ]
-    episode = int(inputs["episode"])
+    episode = inputs["episode"]
     environment = Scripted(terminated=make_script_of_end_after(episode))
     probe_agents.evaluate_agent(agent, environment, episodes=2)
     evaluated = [environment.received[step] for step in (1, episode)]

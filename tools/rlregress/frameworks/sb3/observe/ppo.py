@@ -63,7 +63,7 @@ def _measure_loss_with_normalised_advantages(algorithm: ProbedPPO, inputs: Input
     agent = ppo_updates.make_one_rollout_agent(
         algorithm,
         len(inputs["advantages"]),
-        batch_size=int(inputs["minibatch_size"]),
+        batch_size=inputs["minibatch_size"],
         clip_range=0.2,
         vf_coef=0.0,
         ent_coef=0.0,

@@ -125,7 +125,7 @@ def _measure_kl_estimate(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
 
 
 def _list_stored_observations_of_rollouts(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    limit = int(inputs["time_limit"])
+    limit = inputs["time_limit"]
     terminal: list[bool] = []
 
     def note_whether_terminal_observation_is_stored(buffer: Any) -> None:

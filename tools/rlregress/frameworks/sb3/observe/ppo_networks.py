@@ -37,13 +37,13 @@ def _measure_log_std(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     with torch.no_grad():
         for layer in list_linear_layers(agent.policy):
             layer.bias.zero_()
-        pair = (0.0, float(inputs["observation"]))
+        pair = (0.0, inputs["observation"])
         logs = [np.log(algorithm.compute_deviation(agent, x)) for x in pair]
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
 def _measure_actions_at_fixed_means(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    agent = _make_agent_with_bounds(algorithm, float(inputs["low"]), float(inputs["high"]))
+    agent = _make_agent_with_bounds(algorithm, inputs["low"], inputs["high"])
     executed = []
     agent.env.reset()
     with torch.no_grad():
@@ -66,7 +66,7 @@ def _measure_finiteness_and_loss_of_single_sample(
             algorithm, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
         )
         # of one number there is no deviation, and PyTorch warns of it
-        advantage = float(inputs["advantage"])
+        advantage = inputs["advantage"]
         loss = ppo_updates.list_total_losses(algorithm, agent, advantages=advantage)[-1]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 

@@ -34,10 +34,10 @@ def _read_array_of_one_rollout(agent: Any, name: str) -> np.ndarray:
 
 
 def _measure_initialisation(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    hidden = [int(inputs["hidden"])] * 2
-    bound = np.ones(int(inputs["action_dimensions"]))
+    hidden = [inputs["hidden"]] * 2
+    bound = np.ones(inputs["action_dimensions"])
     environment = algorithm.make_environment(
-        -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
+        -bound, bound, observation_dimensions=inputs["observation_dimensions"]
     )
     networks = {"net_arch": compat.convert_sizes_to_net_arch(hidden, hidden)}
     agent = algorithm.make_agent(environment, n_steps=8, batch_size=8, policy_kwargs=networks)
@@ -82,8 +82,8 @@ def _read_array_of_scripted_segment(algorithm: ProbedPPO, inputs: Inputs, name: 
         environment,
         n_steps=steps,
         batch_size=steps,
-        gamma=float(inputs["discount"]),
-        gae_lambda=float(inputs["trace"]),
+        gamma=inputs["discount"],
+        gae_lambda=inputs["trace"],
         policy_kwargs=dict(algorithm.linear),
     )
     algorithm.set_value_to_observation(agent)
