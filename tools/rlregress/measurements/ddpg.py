@@ -6,15 +6,22 @@ The text of a measurement is what the catalogue says of the vector that it retur
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
-from rlregress.measurements.driven_agents import MakeContinuousAgent, Settings
-from rlregress.measurements.loss_minimum import find_argmin_of_loss, invert_norm_if_clipped
+from rlregress.measurements.driven_agents import (
+    LoopRecord,
+    MakeContinuousAgent,
+    Settings,
+    list_settings_of_ends,
+)
+from rlregress.measurements.loss_minimum import (
+    count_steps_to_last,
+    find_argmin_of_loss,
+    invert_norm_if_clipped,
+)
+from rlregress.measurements.named_settings import Inputs, select_inputs
 from rlregress.measurements.spread import compute_log2_spread
-
-Inputs = Mapping[str, Any]
 
 #: what a policy is at the upper bound with, but for less than 0.001
 _SATURATED = 5.0
@@ -59,19 +66,11 @@ def measure_targets_at_episode_ends(make_agent: MakeContinuousAgent, inputs: Inp
     the cases.
     """
     targets = []
-    for terminated, truncated in zip(inputs["terminated"], inputs["truncated"], strict=False):
-        agent = make_agent(
-            Settings(
-                reward=inputs["reward"],
-                terminated=float(terminated),
-                truncated=float(truncated),
-                discount=inputs["discount"],
-            )
-        )
-        target = inputs["target_q"]
+    for settings in list_settings_of_ends(inputs):
+        agent = make_agent(settings)
         targets.append(
             find_argmin_of_loss(
-                lambda q, a=agent, t=target: a.compute_critic_and_policy_loss(q, t)[0]  # type: ignore[misc]
+                lambda q, a=agent: a.compute_critic_and_policy_loss(q, inputs["target_q"])[0]  # type: ignore[misc]
             )
         )
     return np.array(targets)
@@ -84,9 +83,7 @@ def measure_critic_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.n
     the target then; every Q network outputs reward + errors[k]. Observed, [3]: the loss that
     is differentiated, of each error.
     """
-    agent = make_agent(
-        Settings(reward=inputs["reward"], terminated=1.0, batch_size=inputs["batch_size"])
-    )
+    agent = make_agent(Settings(terminated=1.0, **select_inputs(inputs, "reward", "batch_size")))
     values = [inputs["reward"] + error for error in inputs["errors"]]
     return np.array([agent.compute_critic_and_policy_loss(value, 0.0)[0] for value in values])
 
@@ -132,7 +129,7 @@ def measure_target_share(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.
     Observed, [2]: a parameter of the target Q network after its first update, and of the target
     policy; -1.0 where there is no target policy.
     """
-    agent = make_agent(Settings(steps=inputs["steps"], tau=inputs["tau"]))
+    agent = make_agent(Settings(**select_inputs(inputs, "steps", "tau")))
     shares: list[tuple[float, float]] = []
 
     def note_share_of_move(_: int) -> None:
@@ -186,6 +183,11 @@ def measure_default_exploration_noise(
     return np.array([compute_log2_spread(actions)])
 
 
+def _run_with_saturated_policy(make_agent: MakeContinuousAgent, inputs: Inputs) -> LoopRecord:
+    agent = make_agent(Settings(noise=0.0, **select_inputs(inputs, "steps", "starts")))
+    return agent.run_loop(on_start=lambda _: agent.set_policy(_SATURATED, _SATURATED))
+
+
 def measure_random_steps_and_first_update(
     make_agent: MakeContinuousAgent, inputs: Inputs
 ) -> np.ndarray:
@@ -195,11 +197,10 @@ def measure_random_steps_and_first_update(
     noise. Observed, [2]: steps up to the last action below it; steps taken before the first update,
     the last one included.
     """
-    agent = make_agent(Settings(steps=inputs["steps"], starts=inputs["starts"], noise=0.0))
-    run = agent.run_loop(on_start=lambda _: agent.set_policy(_SATURATED, _SATURATED))
-    random = np.flatnonzero(np.array(run.actions[0]) < 0.999)
+    run = _run_with_saturated_policy(make_agent, inputs)
     first, _ = run.updates[0]
-    return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
+    random = np.array(run.actions[0]) < 0.999
+    return np.array([count_steps_to_last(random), first], dtype=np.float64)
 
 
 def measure_distinct_warmup_actions(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
@@ -209,9 +210,7 @@ def measure_distinct_warmup_actions(make_agent: MakeContinuousAgent, inputs: Inp
     below it is a random one. Observed, [2]: 1.0 if there are random actions and else 0.0; the share
     of distinct ones among them.
     """
-    agent = make_agent(Settings(steps=inputs["steps"], starts=inputs["starts"], noise=0.0))
-    run = agent.run_loop(on_start=lambda _: agent.set_policy(_SATURATED, _SATURATED))
-    actions = np.array(run.actions[0])
+    actions = np.array(_run_with_saturated_policy(make_agent, inputs).actions[0])
     random = actions[actions < 0.999]
     if not len(random):
         return np.zeros(2)

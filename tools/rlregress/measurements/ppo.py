@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlregress.measurements.named_settings import NamedSettings
-
-Inputs = Mapping[str, Any]
+from rlregress.measurements.named_settings import Inputs, NamedSettings, select_inputs
 
 _ROWS = 8
 
@@ -70,11 +68,9 @@ def measure_policy_loss(update: Update, inputs: Inputs) -> np.ndarray:
     """Return the policy loss for the ratios and advantages in the inputs."""
     settings = Settings(
         len(inputs["ratios"]),
-        advantages=inputs["advantages"],
-        ratios=inputs["ratios"],
-        clip_range=inputs["clip_range"],
         value_coefficient=0.0,
         entropy_coefficient=0.0,
+        **select_inputs(inputs, "advantages", "ratios", "clip_range"),
     )
     return np.array([update(settings).loss])
 

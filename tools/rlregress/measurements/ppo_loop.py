@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.measurements.named_settings import NamedSettings
-
-Inputs = Mapping[str, Any]
+from rlregress.measurements.named_settings import Inputs, NamedSettings
 
 #: ratios of new to old probability, and advantages, that differ by less are the same
 _NEGLIGIBLE = 1e-4

@@ -5,15 +5,13 @@ The text of a measurement is what the catalogue says of the vector that it retur
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from rlregress.measurements.driven_agents import MakeDiscreteAgent, MakeQuantileCritic, Settings
 from rlregress.measurements.loss_minimum import find_argmin_of_loss
-
-Inputs = Mapping[str, Any]
+from rlregress.measurements.named_settings import Inputs, select_inputs
 
 
 def _measure_loss_of_errors(make_agent: MakeQuantileCritic, errors: Any, **settings: Any) -> float:
@@ -95,8 +93,7 @@ def measure_mean_target_quantile(make_agent: MakeDiscreteAgent, inputs: Inputs) 
         Settings(
             actions=actions,
             quantiles=quantiles,
-            reward=inputs["reward"],
-            discount=inputs["discount"],
+            **select_inputs(inputs, "reward", "discount"),
         )
     )
     other_values = list(inputs["online"][1:])

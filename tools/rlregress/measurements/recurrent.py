@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Inputs = Mapping[str, Any]
+from rlregress.measurements.named_settings import Inputs, NamedSettings
 
 #: ratios, means and values that differ by less are the same
 _NEGLIGIBLE = 1e-4
@@ -20,7 +20,7 @@ _EPOCHS = 9
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(NamedSettings):
     """A training of PPO in which nothing is learnt; policy and value network have memory.
 
     Attributes:
@@ -56,11 +56,6 @@ class Settings:
     def steps_of_all_environments(self) -> int:
         """Steps of a rollout in all environments."""
         return self.steps * len(self.scripts)
-
-    def map_loss_weights_to_names(self, value_name: str, entropy_name: str) -> dict[str, float]:
-        """Return the loss weights that are set, by the framework's names."""
-        coefficients = {value_name: self.value_coefficient, entropy_name: self.entropy_coefficient}
-        return {name: number for name, number in coefficients.items() if number is not None}
 
 
 class Rollout(NamedTuple):

@@ -6,25 +6,23 @@ The text of a detail in the catalogue says what the vector holds that its measur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 
 from rlregress.measurements import twin_details
 from rlregress.measurements.loop_journal import Journal
+from rlregress.measurements.named_settings import Inputs, select_inputs
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
-from rlregress.measurements.twin_details import FROZEN, Inputs, Measurement, make_loop_settings
+from rlregress.measurements.twin_details import FROZEN, Measurement, make_loop_settings
 
 
 def measure_temperature_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss of the temperature, and its gradient."""
     settings = Settings(
-        log_prob=inputs["log_prob"],
-        temperature=inputs["temperature"],
         trained_temperature=True,
-        target_entropy=inputs["target_entropy"],
         rates=FROZEN,
         delay=1,
+        **select_inputs(inputs, "log_prob", "temperature", "target_entropy"),
     )
     return np.array(make_driver(settings).compute_temperature_loss_and_gradient())
 
@@ -68,13 +66,11 @@ def measure_update_order(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndar
 
     def compute_target_and_loss(rate: float, log_prob: float) -> tuple[float, float]:
         settings = Settings(
-            reward=inputs["reward"],
-            batch_size=inputs["batch_size"],
-            discount=inputs["discount"],
             rates=(rate, rate),
             log_prob=log_prob,
             temperature=1.0,
             trained_temperature=True,
+            **select_inputs(inputs, "reward", "batch_size", "discount"),
         )
         return make_driver(settings).compute_first_target_and_actor_loss(inputs["target_q"])
 
@@ -163,21 +159,7 @@ def measure_initialisation_of_first_layer(
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Measurement] = {
-    "sac.critic_loss.scale": twin_details.measure_critic_loss_scale,
-    "sac.critic_loss.reduction": twin_details.measure_critic_loss_reduction,
-    "sac.critic_loss.distance": twin_details.measure_critic_loss_distance,
-    "sac.target.minimum": twin_details.measure_target,
-    "sac.target.bootstrap": twin_details.measure_target_bootstrap,
-    "sac.actor_loss": twin_details.measure_actor_loss,
-    "sac.target_update.polyak": twin_details.measure_target_update,
-    "sac.target_update.parameter": twin_details.measure_target_update,
-    "sac.replay.action": twin_details.measure_received_and_stored_action,
-    "sac.learning_starts": twin_details.measure_random_steps_and_first_update,
-    "sac.update_ratio": partial(twin_details.measure_update_ratio, ("critic", "actor")),
-    "sac.vectorisation": twin_details.measure_steps_and_updates_of_several_environments,
-    "sac.networks": twin_details.measure_network_architecture,
-    "sac.gradient_clip": twin_details.measure_inverse_clipped_norms,
-    "sac.adam.epsilon": twin_details.measure_adam_epsilon,
+    **twin_details.list_measurements("sac", "critic", "actor"),
     "sac.target.entropy": twin_details.measure_target,
     "sac.temperature.loss": measure_temperature_loss,
     "sac.temperature.target_entropy": measure_target_entropy,

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rlregress.measurements import twin_details
+from rlregress.measurements.named_settings import Inputs, select_inputs
 from rlregress.measurements.spread import compute_independent_noise_share, compute_log2_spread
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
-from rlregress.measurements.twin_details import Inputs, Measurement, make_loop_settings
+from rlregress.measurements.twin_details import Measurement, make_loop_settings
 
 #: the noise of a target action that is less is the rounding of a tanh
 _ROUNDING = 1e-6
@@ -25,9 +25,7 @@ def _measure_smoothed_actions(
     make_driver: MakeTwinDriver, inputs: Inputs, draw_per_sample: bool = True, **options: Any
 ) -> np.ndarray:
     """Measure smoothed target actions, [samples, dimensions]."""
-    agent = make_driver(
-        Settings(low=inputs["low"], high=inputs["high"], seed=inputs["seed"], **options)
-    )
+    agent = make_driver(Settings(**select_inputs(inputs, "low", "high", "seed"), **options))
     return agent.compute_smoothed_actions(inputs["squashed"], inputs["samples"], draw_per_sample)
 
 
@@ -86,8 +84,8 @@ def _collect_actions(make_driver: MakeTwinDriver, inputs: Inputs, **options: Any
 def _collect_last_action(
     make_driver: MakeTwinDriver, inputs: Inputs, pre_tanh: float, noise: float
 ) -> float:
-    bounds = {"low": inputs["low"], "high": inputs["high"]}
-    actions = _collect_actions(make_driver, inputs, pre_tanh=float(pre_tanh), noise=noise, **bounds)
+    options = {"pre_tanh": float(pre_tanh), "noise": noise, **select_inputs(inputs, "low", "high")}
+    actions = _collect_actions(make_driver, inputs, **options)
     return float(actions[0, -1])
 
 
@@ -152,21 +150,7 @@ def measure_policy_delay(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndar
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Measurement] = {
-    "td3.critic_loss.scale": twin_details.measure_critic_loss_scale,
-    "td3.critic_loss.reduction": twin_details.measure_critic_loss_reduction,
-    "td3.critic_loss.distance": twin_details.measure_critic_loss_distance,
-    "td3.target.minimum": twin_details.measure_target,
-    "td3.target.bootstrap": twin_details.measure_target_bootstrap,
-    "td3.actor_loss": twin_details.measure_actor_loss,
-    "td3.target_update.polyak": twin_details.measure_target_update,
-    "td3.target_update.parameter": twin_details.measure_target_update,
-    "td3.replay.action": twin_details.measure_received_and_stored_action,
-    "td3.learning_starts": twin_details.measure_random_steps_and_first_update,
-    "td3.update_ratio": partial(twin_details.measure_update_ratio, ("critic",)),
-    "td3.vectorisation": twin_details.measure_steps_and_updates_of_several_environments,
-    "td3.networks": twin_details.measure_network_architecture,
-    "td3.gradient_clip": twin_details.measure_inverse_clipped_norms,
-    "td3.adam.epsilon": twin_details.measure_adam_epsilon,
+    **twin_details.list_measurements("td3", "critic"),
     "td3.target_noise.law": measure_smoothing_noise,
     "td3.target_noise.bounds": measure_shares_beyond_bounds,
     "td3.target_noise.draw": measure_deviation_of_noise_over_batch,

@@ -6,13 +6,15 @@ The text of a detail in the catalogue says what the vector holds that its measur
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rlregress.measurements.loss_minimum import count_steps_to_last
+from rlregress.measurements.named_settings import Inputs, select_inputs
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
 
-Inputs = Mapping[str, Any]
 #: (class of a driver, inputs) -> what is observed
 Measurement = Callable[[MakeTwinDriver, Inputs], np.ndarray]
 
@@ -22,34 +24,27 @@ FROZEN = (0.0, 0.0)
 _SATURATED = 5.0
 #: a norm that no clip lets through
 _UNCLIPPED = 1e3
-
-
-def select_entropy_settings(inputs: Inputs) -> dict[str, Any]:
-    """Return log-probability and temperature of the inputs; None where an agent has no entropy."""
-    return {name: inputs.get(name) for name in ("log_prob", "temperature")}
+#: inputs of agents with an entropy
+_ENTROPY = ("log_prob", "temperature")
 
 
 def make_loop_settings(inputs: Inputs, **options: Any) -> Settings:
     """Return settings of a run of the framework's own loop."""
     names = ("steps", "batch_size", "starts", "collected_at_once")
-    return Settings(
-        **{"starts": 0, **{name: int(inputs[name]) for name in names if name in inputs}, **options}
-    )
+    return Settings(**{"starts": 0, **select_inputs(inputs, *names), **options})
 
 
 def _measure_critic_loss(
     make_driver: MakeTwinDriver, inputs: Inputs, values: Sequence[float], squared: bool = True
 ) -> float:
     settings = Settings(
-        reward=inputs["reward"],
         terminated=1.0,
-        batch_size=inputs["batch_size"],
-        discount=inputs["discount"],
         rates=FROZEN,
         networks=len(values),
         squared=squared,
         # entropy may enter the target of a termination
         log_prob=0.0,
+        **select_inputs(inputs, "reward", "batch_size", "discount"),
     )
     return make_driver(settings).compute_critic_loss(values)
 
@@ -81,16 +76,13 @@ def _measure_targets(make_driver: MakeTwinDriver, inputs: Inputs, cases: Any) ->
     targets = []
     for values, terminated, truncated in cases:
         settings = Settings(
-            reward=inputs["reward"],
             terminated=float(terminated),
             truncated=float(truncated),
-            batch_size=inputs["batch_size"],
-            discount=inputs["discount"],
             squared=True,
             # two settings that each turn target noise off, as a framework may ignore one of them
             smoothing=0.0,
             smoothing_bound=0.0,
-            **select_entropy_settings(inputs),
+            **select_inputs(inputs, "reward", "batch_size", "discount", *_ENTROPY),
         )
         targets.append(make_driver(settings).compute_target(values))
     return np.array(targets)
@@ -112,12 +104,7 @@ def measure_target_bootstrap(make_driver: MakeTwinDriver, inputs: Inputs) -> np.
 
 def measure_actor_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss of the policy for each pair of outputs of the two Q networks."""
-    settings = Settings(
-        batch_size=inputs["batch_size"],
-        rates=FROZEN,
-        delay=1,
-        **select_entropy_settings(inputs),
-    )
+    settings = Settings(rates=FROZEN, delay=1, **select_inputs(inputs, "batch_size", *_ENTROPY))
     return np.array(
         [make_driver(settings).compute_actor_loss(values) for values in inputs["q_values"]]
     )
@@ -125,12 +112,7 @@ def measure_actor_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarra
 
 def measure_target_update(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure a parameter of each target network after one update."""
-    settings = Settings(
-        rates=FROZEN,
-        delay=1,
-        coefficient=inputs.get("coefficient"),
-        tau=float(inputs.get("tau", 0.005)),
-    )
+    settings = Settings(rates=FROZEN, delay=1, **select_inputs(inputs, "coefficient", "tau"))
     return np.asarray(
         make_driver(settings).update_and_read_targets(inputs["source"], inputs["target"])
     )
@@ -154,9 +136,8 @@ def measure_random_steps_and_first_update(
         make_loop_settings(inputs, pre_tanh=_SATURATED, noise=0.0, rates=FROZEN)
     ).run_loop()
     (actions,) = journal.list_collected_actions()
-    below = np.flatnonzero(actions < 0.999)
     first = next(steps for part, steps in journal.updates if part == "critic")
-    return np.array([below[-1] + 1 if len(below) else 0, first], dtype=np.float64)
+    return np.array([count_steps_to_last(actions < 0.999), first], dtype=np.float64)
 
 
 def measure_update_ratio(
@@ -207,3 +188,30 @@ def measure_inverse_clipped_norms(make_driver: MakeTwinDriver, inputs: Inputs) -
 def measure_adam_epsilon(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the logarithm to base 10 of the epsilon of each optimiser."""
     return np.array(make_driver(Settings(epsilon=inputs["documented"])).read_log10_adam_eps())
+
+
+def list_measurements(family: str, *parts: str) -> Mapping[str, Measurement]:
+    """Return detail -> its measurement.
+
+    Args:
+        family: the first word of the details' ids.
+        parts: what is updated as often as a setting says.
+    """
+    measurements: dict[str, Measurement] = {
+        "critic_loss.scale": measure_critic_loss_scale,
+        "critic_loss.reduction": measure_critic_loss_reduction,
+        "critic_loss.distance": measure_critic_loss_distance,
+        "target.minimum": measure_target,
+        "target.bootstrap": measure_target_bootstrap,
+        "actor_loss": measure_actor_loss,
+        "target_update.polyak": measure_target_update,
+        "target_update.parameter": measure_target_update,
+        "replay.action": measure_received_and_stored_action,
+        "learning_starts": measure_random_steps_and_first_update,
+        "update_ratio": partial(measure_update_ratio, parts),
+        "vectorisation": measure_steps_and_updates_of_several_environments,
+        "networks": measure_network_architecture,
+        "gradient_clip": measure_inverse_clipped_norms,
+        "adam.epsilon": measure_adam_epsilon,
+    }
+    return {f"{family}.{name}": measurement for name, measurement in measurements.items()}

@@ -82,7 +82,6 @@ def _train_and_record(
             buffer.advantages[0, 0] = settings.advantage
         buffer.log_probs[0, 0] -= np.log(settings.ratio)
 
-    discount = {} if settings.discount is None else {"gamma": settings.discount}
     training = ppo_trainings.train_and_record(
         _RECURRENT_PPO,
         gyms.vectorise_environments(*(environments if wrap is None else map(wrap, environments))),
@@ -95,8 +94,9 @@ def _train_and_record(
         policy_kwargs=dict(_LAYERS),
         prepare_agent=prepare_agent,
         change_buffer=change_buffer,
-        **settings.map_loss_weights_to_names("vf_coef", "ent_coef"),
-        **discount,
+        **settings.map_to_framework_names(
+            value_coefficient="vf_coef", entropy_coefficient="ent_coef", discount="gamma"
+        ),
         **arguments,
     )
     record.minibatches = training.evaluated
