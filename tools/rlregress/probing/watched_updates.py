@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -54,14 +55,11 @@ def run_and_find_target(update: Callable[[], Any]) -> float:
         return record_and_measure
 
     functional = torch.nn.functional
-    originals = {name: getattr(functional, name) for name in _DISTANCES}
-    try:
-        for name, distance in originals.items():
-            setattr(functional, name, wrap_distance(distance))
+    with ExitStack() as patches:
+        for name in _DISTANCES:
+            distance = wrap_distance(getattr(functional, name))
+            patches.enter_context(mock.patch.object(functional, name, distance))
         update()
-    finally:
-        for name, distance in originals.items():
-            setattr(functional, name, distance)
     numbers = torch.cat(recorded).tolist() if recorded else []
     if not numbers:
         raise RuntimeError("the update called none of PyTorch's distance functions")

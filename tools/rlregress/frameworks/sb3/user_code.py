@@ -219,32 +219,20 @@ class ReducedFloat64Rewards(VecEnvWrapper):
 
 def make_batch_norm_extractor_class() -> Any:
     """Return the class of a features extractor with batch normalisation, as a user writes one."""
-
-    def make_layers(size: int) -> Any:
-        return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(size))
-
-    return _make_extractor_class(make_layers)
+    return _make_extractor_class(lambda size: [nn.BatchNorm1d(size)])
 
 
 def make_dropout_extractor_class() -> Any:
     """Return the class of a features extractor with dropout."""
-
-    def make_layers(size: int) -> Any:
-        return nn.Sequential(nn.Flatten(), nn.Linear(size, size), nn.Dropout(0.5))
-
-    return _make_extractor_class(make_layers)
+    return _make_extractor_class(lambda size: [nn.Linear(size, size), nn.Dropout(0.5)])
 
 
 def make_extractor_class_without_bias() -> Any:
     """Return the class of a features extractor whose layer has no bias."""
-
-    def make_layers(size: int) -> Any:
-        return nn.Sequential(nn.Flatten(), nn.Linear(size, size, bias=False), nn.Tanh())
-
-    return _make_extractor_class(make_layers)
+    return _make_extractor_class(lambda size: [nn.Linear(size, size, bias=False), nn.Tanh()])
 
 
-def _make_extractor_class(make_layers: Callable[[int], Any]) -> Any:
+def _make_extractor_class(make_layers: Callable[[int], list[nn.Module]]) -> Any:
     base = find_in_library("common.torch_layers", "BaseFeaturesExtractor")
 
     class UserExtractor(base):  # type: ignore[misc, valid-type]
@@ -253,7 +241,7 @@ def _make_extractor_class(make_layers: Callable[[int], Any]) -> Any:
         def __init__(self, observation_space: Any) -> None:
             size = int(np.prod(observation_space.shape))
             super().__init__(observation_space, size)
-            self.layers = make_layers(size)
+            self.layers = nn.Sequential(nn.Flatten(), *make_layers(size))
 
         def forward(self, observations: Any) -> Any:
             return self.layers(observations)

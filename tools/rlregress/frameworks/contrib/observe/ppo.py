@@ -7,7 +7,6 @@ from functools import partial
 
 from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import PROBED_ALGORITHMS
 from rlregress.frameworks.sb3.observe import ppo, ppo_loop, ppo_networks, rollout, traps
-from rlregress.frameworks.sb3.observe.helpers import on_policy
 from rlregress.probing.interface import Probe
 
 _CLIPPED = ("MaskablePPO", "RecurrentPPO")
@@ -15,12 +14,16 @@ _CLIPPED = ("MaskablePPO", "RecurrentPPO")
 _GAUSSIAN = ("RecurrentPPO", "TRPO")
 _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
-_UNBOUND = on_policy.unbind_ppo_from_probes(ppo, ppo_loop, ppo_networks, rollout, traps)
+_PROBES = {
+    detail: probe
+    for module in (ppo, ppo_loop, ppo_networks, rollout, traps)
+    for detail, probe in module.PROBES_OF_ALGORITHM.items()
+}
 
 
 def make_probe_of_class(detail: str, class_name: str) -> Probe:
     """Return the probe of a detail for the class of this name."""
-    return partial(_UNBOUND[detail], PROBED_ALGORITHMS[class_name])
+    return partial(_PROBES[detail], PROBED_ALGORITHMS[class_name])
 
 
 #: detail -> the classes that it is checked on, each of which is a scope

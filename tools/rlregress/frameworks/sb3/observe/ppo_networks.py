@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.sb3.observe.helpers import ppo_updates
-from rlregress.frameworks.sb3.observe.helpers.on_policy import PROBED_PPO, ProbedPPO
+from rlregress.frameworks.sb3.observe.helpers.on_policy import (
+    AlgorithmProbe,
+    ProbedPPO,
+    bind_probes_to_ppo,
+)
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
     describe_ppo_networks_as_numbers,
@@ -71,11 +74,11 @@ def _measure_finiteness_and_loss_of_single_sample(
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
-PROBES: Mapping[str, Probe] = {
-    "ppo.advantage_normalisation.single": partial(
-        _measure_finiteness_and_loss_of_single_sample, PROBED_PPO
-    ),
-    "ppo.networks": partial(_measure_networks, PROBED_PPO),
-    "ppo.log_std": partial(_measure_log_std, PROBED_PPO),
-    "ppo.action.distribution": partial(_measure_actions_at_fixed_means, PROBED_PPO),
+#: detail -> probe of PPO, or of a class like it
+PROBES_OF_ALGORITHM: Mapping[str, AlgorithmProbe] = {
+    "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
+    "ppo.networks": _measure_networks,
+    "ppo.log_std": _measure_log_std,
+    "ppo.action.distribution": _measure_actions_at_fixed_means,
 }
+PROBES: Mapping[str, Probe] = bind_probes_to_ppo(PROBES_OF_ALGORITHM)

@@ -13,7 +13,11 @@ from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
-from rlregress.frameworks.sb3.observe.helpers.on_policy import PROBED_PPO, ProbedPPO
+from rlregress.frameworks.sb3.observe.helpers.on_policy import (
+    AlgorithmProbe,
+    ProbedPPO,
+    bind_probes_to_ppo,
+)
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.isolation import shift_seed
@@ -250,10 +254,15 @@ def _flag_failure_before_policy_update(inputs: Inputs) -> np.ndarray:
     return np.array([0.0])
 
 
+#: detail -> probe of PPO, or of a class like it
+PROBES_OF_ALGORITHM: Mapping[str, AlgorithmProbe] = {
+    "gae.lambda_zero": _measure_lambda_zero,
+    "gae.stored_values": _measure_advantage_after_value_change,
+    "policy.out_of_bounds": _measure_executed_action_beyond_bounds,
+    "logging.losses": _measure_reported_losses_by_minibatch_count,
+}
 PROBES: Mapping[str, Probe] = {
-    "gae.lambda_zero": partial(_measure_lambda_zero, PROBED_PPO),
-    "gae.stored_values": partial(_measure_advantage_after_value_change, PROBED_PPO),
-    "policy.out_of_bounds": partial(_measure_executed_action_beyond_bounds, PROBED_PPO),
+    **bind_probes_to_ppo(PROBES_OF_ALGORITHM),
     "policy.centre.deterministic": _measure_deterministic_centre,
     "policy.centre.gaussian": _measure_gaussian_centre,
     "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
@@ -262,7 +271,6 @@ PROBES: Mapping[str, Probe] = {
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_share_of_reset_steps,
     "logging.approx_kl": _measure_ratios_of_logged_kl,
-    "logging.losses": partial(_measure_reported_losses_by_minibatch_count, PROBED_PPO),
     "logging.update_count": _measure_update_count,
     "logging.before_policy_update": _flag_failure_before_policy_update,
 }

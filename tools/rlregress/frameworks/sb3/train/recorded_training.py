@@ -5,7 +5,6 @@ The steps after a training are functions of a ``Session``: evaluate, save, load,
 
 from __future__ import annotations
 
-import contextlib
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -170,18 +169,6 @@ def make_evaluation_callback(session: Session) -> Any:
     return callback(aside, n_eval_episodes=2, eval_freq=40, verbose=0)
 
 
-def make_callback_stopping_after_episodes(session: Session, episodes: int) -> Any:
-    """Return the library's own callback that ends a training after ``episodes`` episodes."""
-    del session
-    return find_in_library("common.callbacks", "StopTrainingOnMaxEpisodes")(episodes)
-
-
-def make_callback_stopping_after_steps(session: Session, steps: int) -> Any:
-    """Return a user's callback that ends a training after ``steps`` steps."""
-    del session
-    return user_code.CountingCallback(steps)
-
-
 # -- looks ------------------------------------------------------------------------------------
 
 
@@ -264,36 +251,31 @@ def save_load_and_continue(
     learn_again(session)
 
 
-def _raise_if_policy_cannot_be_saved(model: Any) -> None:
-    if not hasattr(model.policy, "save"):
+def _reload_policy(session: Session, trusted: bool) -> Any:
+    """Save the policy alone, and return it as it is loaded.
+
+    Args:
+        trusted: PyTorch loads unknown types, too, if the library does not decide on it.
+    """
+    policy, path = session.model.policy, session.get_path("policy.pkl")
+    if not hasattr(policy, "save"):
         raise Unsupported("this version cannot save a policy alone")
-
-
-def _allow_loading_unknown_types() -> Any:
-    """Make PyTorch load unknown types within the block, if the library does not decide on it."""
-    return mock.patch.dict(os.environ, {_TRUST: "1"})
+    policy.save(path)
+    with mock.patch.dict(os.environ, {_TRUST: "1"} if trusted else {}):
+        return type(policy).load(path)
 
 
 def predict_with_reloaded_policy(session: Session) -> None:
     """Save the policy alone, load it, and call its ``predict``."""
-    model, path = session.model, session.get_path("policy.pkl")
-    _raise_if_policy_cannot_be_saved(model)
-    model.policy.save(path)
     # whether a version trusts its own files is checked by ``act_with_reloaded_policy``
-    with _allow_loading_unknown_types():
-        policy = type(model.policy).load(path)
+    policy = _reload_policy(session, trusted=True)
     environment = DummyVecEnv([partial(session.environments.make_one_environment, first=0)])
     policy.predict(environment.reset(), deterministic=True)
 
 
 def act_with_reloaded_policy(session: Session, trusted: bool = False) -> None:
     """Save the policy alone, load it, and let it act in an environment, captured for the trace."""
-    model, path = session.model, session.get_path("alone.pkl")
-    _raise_if_policy_cannot_be_saved(model)
-    model.policy.save(path)
-    with _allow_loading_unknown_types() if trusted else contextlib.nullcontext():
-        policy = type(model.policy).load(path)
-    act_in_bare_environment(policy, session.environments)
+    act_in_bare_environment(_reload_policy(session, trusted), session.environments)
 
 
 # -- evaluating and acting --------------------------------------------------------------------
