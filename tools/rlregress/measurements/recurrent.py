@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlregress.measurements.loss_minimum import require_one_number
 from rlregress.measurements.named_settings import Inputs, NamedSettings
 
 #: ratios, means and values that differ by less are the same
@@ -202,17 +203,11 @@ def count_steps_in_loss_means(train: Train, inputs: Inputs) -> np.ndarray:
         spread,
         run_padded_update(ratio=inputs["ratio"]),
     )
-    policy, value, entropy, scaled = (_require_one_number(record.losses) for record in trained)
+    policy, value, entropy, scaled = (require_one_number(record.losses) for record in trained)
     rows = 2.0 * inputs["rollout"]
-    entropies = rows * _require_one_number(spread.entropies)
+    entropies = rows * require_one_number(spread.entropies)
     means = [-advantage / policy, advantage**2 / value, -entropies / entropy]
     return np.array([*means, -rows * scaled])
-
-
-def _require_one_number(numbers: Sequence[float]) -> float:
-    if len(numbers) != 1:
-        raise RuntimeError(f"expected one step of the optimiser, found {len(numbers)}")
-    return numbers[0]
 
 
 def flag_bootstrapped_values(train: Train, inputs: Inputs) -> np.ndarray:

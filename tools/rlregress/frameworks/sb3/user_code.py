@@ -310,25 +310,14 @@ class CountingCallback(BaseCallback):
         return self.num_timesteps < self._steps
 
 
-def list_optimizers(model: Any) -> list[Any]:
-    """Return the optimisers of an agent's policy, of its parts and of its temperature."""
-    parts = [model.policy, *model.policy.children()]
-    candidates = [getattr(part, "optimizer", None) for part in parts]
-    # a part that no optimiser moves has none, and so has a temperature that is given
-    return [
-        optimizer
-        for optimizer in (*candidates, getattr(model, "ent_coef_optimizer", None))
-        if optimizer is not None
-    ]
-
-
 def list_learning_rates(model: Any) -> list[float]:
-    """Return the learning rates of all optimisers of an agent."""
-    return [
-        float(group["lr"])
-        for optimizer in list_optimizers(model)
-        for group in optimizer.param_groups
-    ]
+    """Return the learning rates of the optimisers of a policy, its parts and its temperature."""
+    parts = [model.policy, *model.policy.children()]
+    optimizers = [getattr(part, "optimizer", None) for part in parts]
+    optimizers.append(getattr(model, "ent_coef_optimizer", None))
+    # a part that no optimiser moves has none, and so has a temperature that is given
+    present = [optimizer for optimizer in optimizers if optimizer is not None]
+    return [float(group["lr"]) for optimizer in present for group in optimizer.param_groups]
 
 
 def make_falling_rate(initial: float, number: Any = float) -> Callable[[float], Any]:

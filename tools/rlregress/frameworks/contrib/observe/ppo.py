@@ -21,13 +21,8 @@ _PROBES = {
 }
 
 
-def make_probe_of_class(detail: str, class_name: str) -> Probe:
-    """Return the probe of a detail for the class of this name."""
-    return partial(_PROBES[detail], PROBED_ALGORITHMS[class_name])
-
-
 #: detail -> the classes that it is checked on, each of which is a scope
-PROBES: Mapping[str, tuple[str, ...]] = {
+_CHECKED: Mapping[str, tuple[str, ...]] = {
     "ppo.policy_loss.clip": _CLIPPED,
     "ppo.advantage_normalisation": _CLIPPED,
     "ppo.advantage_normalisation.epsilon": _CLIPPED,
@@ -74,6 +69,10 @@ PROBES: Mapping[str, tuple[str, ...]] = {
     "gae.value_target": _ALL,
     "gae.lambda_zero": _ALL,
     "gae.stored_values": _ALL,
+}
+PROBES: Mapping[str, Mapping[str, Probe]] = {
+    detail: {name: partial(_PROBES[detail], PROBED_ALGORITHMS[name]) for name in names}
+    for detail, names in _CHECKED.items()
 }
 _CHECKED_ON_PPO = "is checked on the PPO of Stable-Baselines3"
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
 from sb3_contrib import QRDQN, TQC
+from sb3_contrib.tqc import tqc
 
-from rlregress.frameworks.contrib.observe.drivers import quantile_targets
 from rlregress.frameworks.contrib.observe.drivers.dqn import Driver as QuantileNetwork
 from rlregress.frameworks.contrib.observe.drivers.quantiles import Driver as Critics
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
@@ -69,13 +70,11 @@ def _make_tqc_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
 def _measure_target_quantiles(inputs: Inputs) -> np.ndarray:
     discount = inputs["discount"]
     agent = _make_tqc_agent_with_quantiles(inputs, gamma=discount)
-    targets: list[np.ndarray] = []
-    with quantile_targets.call_with_quantile_targets(
-        lambda target: targets.append(target.numpy().copy())
-    ):
+    distance = tqc.quantile_huber_loss
+    with mock.patch.object(tqc, "quantile_huber_loss", wraps=distance) as called:
         agent.train(gradient_steps=1, batch_size=_ROWS)
-    (target_rows,) = targets
-    atoms = target_rows.reshape(_ROWS, -1)[0] / discount
+    (((_, targets), _),) = called.call_args_list
+    atoms = targets.numpy().reshape(_ROWS, -1)[0] / discount
     return np.array([len(atoms), atoms.min(), atoms.max(), atoms.mean()], dtype=np.float64)
 
 
