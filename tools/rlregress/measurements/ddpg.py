@@ -36,7 +36,7 @@ def measure_numbers_of_q_networks_and_targets(
     target Q networks.
     """
     del inputs
-    return np.array(make_agent(Settings()).count_q_networks_and_targets(), dtype=np.float64)
+    return np.array(make_agent(Settings()).count_q_networks_and_targets())
 
 
 def measure_mean_and_spread_of_next_actions(
@@ -200,7 +200,7 @@ def measure_random_steps_and_first_update(
     run = _run_with_saturated_policy(make_agent, inputs)
     first, _ = run.updates[0]
     random = np.array(run.actions[0]) < 0.999
-    return np.array([count_steps_to_last(random), first], dtype=np.float64)
+    return np.array([count_steps_to_last(random), first])
 
 
 def measure_distinct_warmup_actions(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:

@@ -184,7 +184,7 @@ def measure_steps_between_hard_updates(make_agent: MakeDiscreteAgent, inputs: In
     """Return the environment steps between the first three copies to the target network, [2]."""
     moves, _ = _record_target_moves(make_agent, inputs)
     copies = [steps for steps, share in moves if share == 1.0]
-    return np.diff(copies[:3]).astype(np.float64)
+    return np.diff(copies[:3])
 
 
 def count_random_actions_per_draw(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -207,7 +207,7 @@ def count_random_actions_per_draw(make_agent: MakeDiscreteAgent, inputs: Inputs)
         )
         run = _run_with_last_action_best(agent)
         shares.append(np.sum(_flag_random_actions(run.actions[0])))
-    return np.array(shares, dtype=np.float64)
+    return np.array(shares)
 
 
 def measure_deterministic_exploration(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -241,7 +241,7 @@ def measure_random_steps_and_first_update(
     agent = make_agent(Settings(actions=_MANY, **select_inputs(inputs, "steps", "starts")))
     run = _run_with_last_action_best(agent)
     random, (first, _) = _flag_random_actions(run.actions[0]), run.updates[0]
-    return np.array([count_steps_to_last(random), first], dtype=np.float64)
+    return np.array([count_steps_to_last(random), first])
 
 
 def measure_train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -259,7 +259,7 @@ def measure_train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
         run = agent.run_loop()
         updates.append(compute_mean_distance([steps for steps, _ in run.updates]))
         environments = sum(1 for actions in run.actions if len(actions))
-    return np.array([updates[0], environments, updates[1]], dtype=np.float64)
+    return np.array([updates[0], environments, updates[1]])
 
 
 #: detail -> its measurement

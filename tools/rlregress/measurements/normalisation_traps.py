@@ -40,7 +40,7 @@ def flag_failures_at_large_offset(walk: Walk, inputs: Inputs) -> np.ndarray:
     numbers = _walk_on_alternating_observations(walk, inputs)
     late = np.abs(numbers[-50:][np.isfinite(numbers[-50:])])
     broken = not np.all(np.isfinite(numbers))
-    return np.array([broken, np.max(late) > 3.0, np.max(late) < 0.5], dtype=np.float64)
+    return np.array([broken, np.max(late) > 3.0, np.max(late) < 0.5])
 
 
 def measure_observations_of_two_environments(walk: Walk, inputs: Inputs) -> np.ndarray:

@@ -130,7 +130,7 @@ def flag_memory_resets_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
         for now, later in ((first.means, second.means), (first.values, second.values))
         for then in (now[episode, 0], later[0, 0])
     ]
-    return np.array(same, dtype=np.float64)
+    return np.array(same)
 
 
 def flag_changed_outputs_in_update(train: Train, inputs: Inputs) -> np.ndarray:
@@ -151,9 +151,7 @@ def flag_changed_outputs_in_update(train: Train, inputs: Inputs) -> np.ndarray:
     # steps of the second rollout before the first end in it
     before = np.arange(steps)[:, None] < -steps % np.array(episodes)
     has_moved = np.abs(changes) > _NEGLIGIBLE
-    return np.array(
-        [own[rows].any() for own in has_moved for rows in (before, ~before)], dtype=float
-    )
+    return np.array([own[rows].any() for own in has_moved for rows in (before, ~before)])
 
 
 def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
@@ -171,7 +169,7 @@ def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
     epochs = np.concatenate(rows).reshape(_EPOCHS, -1)
     ordered = [np.array_equal(epochs, np.sort(epochs)), bool((epochs == epochs[0]).all())]
     share = len(rows[0]) / settings.steps
-    return np.array([share, len(np.unique(epochs[0])), *ordered], dtype=np.float64)
+    return np.array([share, len(np.unique(epochs[0])), *ordered])
 
 
 def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
@@ -232,7 +230,7 @@ def flag_bootstrapped_values(train: Train, inputs: Inputs) -> np.ndarray:
         (bootstrapped, values[0]),
         (added, values[episode - 1]),
     ]
-    return np.array([abs(a - b) < _NEGLIGIBLE for a, b in pairs], dtype=np.float64)
+    return np.array([abs(a - b) < _NEGLIGIBLE for a, b in pairs])
 
 
 def flag_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
@@ -243,4 +241,4 @@ def flag_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
     scripts = [{"terminated": _make_script_of_ends(steps)}]
     _, second, third = train(Settings(scripts, steps, rollouts=3, forgets=2)).rollouts
     changes = [np.ptp(second.values), np.abs(third.values - second.values).max()]
-    return np.array([change > _NEGLIGIBLE for change in changes], dtype=np.float64)
+    return np.array([change > _NEGLIGIBLE for change in changes])

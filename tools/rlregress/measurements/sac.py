@@ -80,7 +80,7 @@ def measure_update_order(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndar
     # Without entropy the loss is that of the Q values alone, which were 0.
     _, loss_of_q = compute_target_and_loss(rate, 0.0)
     changes = [loss_of_q, moved_target - frozen_target, loss - loss_of_q - frozen_loss]
-    return (np.abs(changes) > 1e-3).astype(np.float64)
+    return np.abs(changes) > 1e-3
 
 
 def _count_consecutive_policy_updates(journal: Journal) -> int:
@@ -104,9 +104,7 @@ def measure_update_schedule(make_driver: MakeTwinDriver, inputs: Inputs) -> np.n
     critics = [steps for part, steps in journal.updates if part == "critic"]
     moves = zip(journal.moves, critics, strict=False)
     target_moves = sum(targets for (_, targets), steps in moves if steps > past)
-    return np.array(
-        [*counts, target_moves, _count_consecutive_policy_updates(journal)], dtype=np.float64
-    )
+    return np.array([*counts, target_moves, _count_consecutive_policy_updates(journal)])
 
 
 def measure_temperature_learning_rate(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
@@ -139,7 +137,7 @@ def measure_target_moves_at_interval(make_driver: MakeTwinDriver, inputs: Inputs
     journal = make_driver(
         make_loop_settings(inputs, steps=steps, target_every=inputs["interval"])
     ).run_loop()
-    return np.array([has_moved for _, has_moved in journal.moves[:updates]], dtype=np.float64)
+    return np.array([has_moved for _, has_moved in journal.moves[:updates]])
 
 
 def measure_reward_scaling(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:

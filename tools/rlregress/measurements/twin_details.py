@@ -137,7 +137,7 @@ def measure_random_steps_and_first_update(
     ).run_loop()
     (actions,) = journal.list_collected_actions()
     first = next(steps for part, steps in journal.updates if part == "critic")
-    return np.array([count_steps_to_last(actions < 0.999), first], dtype=np.float64)
+    return np.array([count_steps_to_last(actions < 0.999), first])
 
 
 def measure_update_ratio(

@@ -48,7 +48,7 @@ def _measure_steps_along_directions(inputs: Inputs, learning_rate: float = 1.0) 
 
 def _measure_used_directions(inputs: Inputs) -> np.ndarray:
     sizes = np.abs(_measure_steps_along_directions(inputs))
-    return (sizes > _NONE * sizes.max()).astype(np.float64)
+    return sizes > _NONE * sizes.max()
 
 
 def _measure_step_factor(inputs: Inputs) -> np.ndarray:

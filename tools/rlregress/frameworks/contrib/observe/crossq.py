@@ -174,7 +174,7 @@ def _measure_normalised_observation_when_acting(inputs: Inputs) -> np.ndarray:
             act()
         acting.append(_find_output_for_number(passes, inputs["current"]))
     has_moved = float(layer.ra_mean[0]) != inputs["mean"]
-    return np.array([*acting, has_moved], dtype=np.float64)
+    return np.array([*acting, has_moved])
 
 
 def _measure_statistics_used_in_policy_loss(inputs: Inputs) -> np.ndarray:
@@ -230,7 +230,7 @@ def _measure_networks(inputs: Inputs) -> np.ndarray:
         layer.out_features for network in networks for layer in list_linear_layers(network)[:2]
     ]
     counts = [len(_list_norm_layers(network)) for network in networks]
-    return np.array([*widths, *counts], dtype=float)
+    return np.array([*widths, *counts])
 
 
 PROBES: Mapping[str, Probe] = {

@@ -31,7 +31,7 @@ def _make_qrdqn_agent(**arguments: Any) -> Any:
 def _count_default_qrdqn_quantiles(inputs: Inputs) -> np.ndarray:
     del inputs
     values = _make_qrdqn_agent().quantile_net(torch.zeros(1, 1))
-    return np.array([values.shape[1]], dtype=np.float64)
+    return np.array([values.shape[1]])
 
 
 def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
@@ -44,7 +44,7 @@ def _list_default_tqc_counts(inputs: Inputs) -> np.ndarray:
     del inputs
     agent = probe_agents.make_agent(TQC, Scripted(), buffer_size=8)
     values = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
-    return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net], dtype=np.float64)
+    return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net])
 
 
 def _make_tqc_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
@@ -75,7 +75,7 @@ def _measure_target_quantiles(inputs: Inputs) -> np.ndarray:
         agent.train(gradient_steps=1, batch_size=_ROWS)
     (((_, targets), _),) = called.call_args_list
     atoms = targets.numpy().reshape(_ROWS, -1)[0] / discount
-    return np.array([len(atoms), atoms.min(), atoms.max(), atoms.mean()], dtype=np.float64)
+    return np.array([len(atoms), atoms.min(), atoms.max(), atoms.mean()])
 
 
 def _measure_actor_loss(inputs: Inputs) -> np.ndarray:

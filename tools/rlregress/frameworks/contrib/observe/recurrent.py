@@ -150,7 +150,7 @@ def _measure_use_of_memory_in_predict(inputs: Inputs) -> np.ndarray:
     evaluate_policy(agent, gyms.convert_environment(environment), n_eval_episodes=2, warn=False)
     evaluated = [environment.received[step] for step in (1, episode)]
     differ = [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
-    return np.array(differ, dtype=np.float64)
+    return np.array(differ)
 
 
 def _make_probe_of_both_buffers(measurement: recurrent.Measurement) -> Probe:

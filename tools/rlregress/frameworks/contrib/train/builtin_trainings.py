@@ -81,7 +81,7 @@ def _evaluate_with_and_without_masks(session: Session) -> None:
     """Evaluate in one environment, first with its action masks, then with all actions allowed."""
     for masking in (True, False):
         returned = evaluation.evaluate_policy(
-            *(session.trained, session.environments.make_one_environment(first=0), 3),
+            *(session.trained, session.environments.make_one_environment(), 3),
             return_episode_rewards=True,
             use_masking=masking,
         )

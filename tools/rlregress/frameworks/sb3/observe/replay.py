@@ -86,9 +86,7 @@ def _list_rewards_left_in_full_buffer(inputs: Inputs) -> np.ndarray:
     agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(), buffer_size=inputs["capacity"]
     )
-    return np.sort(
-        _add_transitions_with_rewards(agent, inputs["rewards"]).rewards.flatten()
-    ).astype(np.float64)
+    return np.sort(_add_transitions_with_rewards(agent, inputs["rewards"]).rewards.flatten())
 
 
 def _measure_shared_observations(inputs: Inputs) -> np.ndarray:

@@ -151,7 +151,7 @@ def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
     agent.learn(steps)
     if not hasattr(agent.replay_buffer, "timeouts"):
         raise Unsupported("the replay buffer of this version stores one flag, done")
-    return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
+    return agent.replay_buffer.timeouts[:steps].flatten()
 
 
 def _measure_share_of_reset_steps(inputs: Inputs) -> np.ndarray:

@@ -9,7 +9,6 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
@@ -269,7 +268,7 @@ def predict_with_reloaded_policy(session: Session) -> None:
     """Save the policy alone, load it, and call its ``predict``."""
     # whether a version trusts its own files is checked by ``act_with_reloaded_policy``
     policy = _reload_policy(session, trusted=True)
-    environment = DummyVecEnv([partial(session.environments.make_one_environment, first=0)])
+    environment = DummyVecEnv([session.environments.make_one_environment])
     policy.predict(environment.reset(), deterministic=True)
 
 
@@ -309,7 +308,7 @@ def act_in_bare_environment(
     actor: Any, environments: Environments, deterministic: bool = True
 ) -> None:
     """Act with an agent or policy in one environment without wrappers; capture the actions."""
-    environment = environments.make_one_environment(first=0)
+    environment = environments.make_one_environment()
     observation = gyms.reset_to_observation(environment)
     for _ in range(_ALONE):
         action, _ = actor.predict(observation, deterministic=deterministic)
