@@ -42,5 +42,5 @@ def count_steps_to_last(flags: np.ndarray) -> int:
 def require_one_number(numbers: Sequence[float]) -> float:
     """Return the one number of a list; raise RuntimeError if there are more or none."""
     if len(numbers) != 1:
-        raise RuntimeError(f"expected one step of the optimiser, saw {len(numbers)}")
+        raise RuntimeError(f"expected one step of the optimiser, found {len(numbers)}")
     return numbers[0]

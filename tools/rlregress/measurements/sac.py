@@ -6,6 +6,7 @@ The text of a detail in the catalogue says what the vector holds that its measur
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -157,7 +158,21 @@ def measure_initialisation_of_first_layer(
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Measurement] = {
-    **twin_details.list_measurements("sac", "critic", "actor"),
+    "sac.critic_loss.scale": twin_details.measure_critic_loss_scale,
+    "sac.critic_loss.reduction": twin_details.measure_critic_loss_reduction,
+    "sac.critic_loss.distance": twin_details.measure_critic_loss_distance,
+    "sac.target.minimum": twin_details.measure_target,
+    "sac.target.bootstrap": twin_details.measure_target_bootstrap,
+    "sac.actor_loss": twin_details.measure_actor_loss,
+    "sac.target_update.polyak": twin_details.measure_target_update,
+    "sac.target_update.parameter": twin_details.measure_target_update,
+    "sac.replay.action": twin_details.measure_received_and_stored_action,
+    "sac.learning_starts": twin_details.measure_random_steps_and_first_update,
+    "sac.update_ratio": partial(twin_details.measure_update_ratio, ("critic", "actor")),
+    "sac.vectorisation": twin_details.measure_steps_and_updates_of_several_environments,
+    "sac.networks": twin_details.measure_network_architecture,
+    "sac.gradient_clip": twin_details.measure_inverse_clipped_norms,
+    "sac.adam.epsilon": twin_details.measure_adam_epsilon,
     "sac.target.entropy": twin_details.measure_target,
     "sac.temperature.loss": measure_temperature_loss,
     "sac.temperature.target_entropy": measure_target_entropy,

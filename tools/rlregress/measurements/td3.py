@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,8 +85,8 @@ def _collect_actions(make_driver: MakeTwinDriver, inputs: Inputs, **options: Any
 def _collect_last_action(
     make_driver: MakeTwinDriver, inputs: Inputs, pre_tanh: float, noise: float
 ) -> float:
-    options = {"pre_tanh": float(pre_tanh), "noise": noise, **select_inputs(inputs, "low", "high")}
-    actions = _collect_actions(make_driver, inputs, **options)
+    bounds = {"low": inputs["low"], "high": inputs["high"]}
+    actions = _collect_actions(make_driver, inputs, pre_tanh=float(pre_tanh), noise=noise, **bounds)
     return float(actions[0, -1])
 
 
@@ -150,7 +151,21 @@ def measure_policy_delay(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndar
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Measurement] = {
-    **twin_details.list_measurements("td3", "critic"),
+    "td3.critic_loss.scale": twin_details.measure_critic_loss_scale,
+    "td3.critic_loss.reduction": twin_details.measure_critic_loss_reduction,
+    "td3.critic_loss.distance": twin_details.measure_critic_loss_distance,
+    "td3.target.minimum": twin_details.measure_target,
+    "td3.target.bootstrap": twin_details.measure_target_bootstrap,
+    "td3.actor_loss": twin_details.measure_actor_loss,
+    "td3.target_update.polyak": twin_details.measure_target_update,
+    "td3.target_update.parameter": twin_details.measure_target_update,
+    "td3.replay.action": twin_details.measure_received_and_stored_action,
+    "td3.learning_starts": twin_details.measure_random_steps_and_first_update,
+    "td3.update_ratio": partial(twin_details.measure_update_ratio, ("critic",)),
+    "td3.vectorisation": twin_details.measure_steps_and_updates_of_several_environments,
+    "td3.networks": twin_details.measure_network_architecture,
+    "td3.gradient_clip": twin_details.measure_inverse_clipped_norms,
+    "td3.adam.epsilon": twin_details.measure_adam_epsilon,
     "td3.target_noise.law": measure_smoothing_noise,
     "td3.target_noise.bounds": measure_shares_beyond_bounds,
     "td3.target_noise.draw": measure_deviation_of_noise_over_batch,

@@ -5,8 +5,7 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -188,30 +187,3 @@ def measure_inverse_clipped_norms(make_driver: MakeTwinDriver, inputs: Inputs) -
 def measure_adam_epsilon(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the logarithm to base 10 of the epsilon of each optimiser."""
     return np.array(make_driver(Settings(epsilon=inputs["documented"])).read_log10_adam_eps())
-
-
-def list_measurements(family: str, *parts: str) -> Mapping[str, Measurement]:
-    """Return detail -> its measurement.
-
-    Args:
-        family: the first word of the details' ids.
-        parts: what is updated as often as a setting says.
-    """
-    measurements: dict[str, Measurement] = {
-        "critic_loss.scale": measure_critic_loss_scale,
-        "critic_loss.reduction": measure_critic_loss_reduction,
-        "critic_loss.distance": measure_critic_loss_distance,
-        "target.minimum": measure_target,
-        "target.bootstrap": measure_target_bootstrap,
-        "actor_loss": measure_actor_loss,
-        "target_update.polyak": measure_target_update,
-        "target_update.parameter": measure_target_update,
-        "replay.action": measure_received_and_stored_action,
-        "learning_starts": measure_random_steps_and_first_update,
-        "update_ratio": partial(measure_update_ratio, parts),
-        "vectorisation": measure_steps_and_updates_of_several_environments,
-        "networks": measure_network_architecture,
-        "gradient_clip": measure_inverse_clipped_norms,
-        "adam.epsilon": measure_adam_epsilon,
-    }
-    return {f"{family}.{name}": measurement for name, measurement in measurements.items()}

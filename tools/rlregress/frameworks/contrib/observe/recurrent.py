@@ -9,7 +9,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from stable_baselines3.common.evaluation import evaluate_policy
 
 from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import PROBED_ALGORITHMS
 from rlregress.frameworks.sb3 import gyms
@@ -147,7 +146,7 @@ def _measure_use_of_memory_in_predict(inputs: Inputs) -> np.ndarray:
     ]
     episode = inputs["episode"]
     environment = Scripted(terminated=make_script_of_end_after(episode))
-    evaluate_policy(agent, gyms.convert_environment(environment), n_eval_episodes=2, warn=False)
+    probe_agents.evaluate_agent(agent, environment, episodes=2)
     evaluated = [environment.received[step] for step in (1, episode)]
     differ = [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
     return np.array(differ)

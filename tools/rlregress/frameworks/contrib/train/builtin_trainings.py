@@ -129,13 +129,14 @@ def _make_training(
     common_arguments: Mapping[str, Any],
     settings: Mapping[str, Any],
     networks: Mapping[str, Any] = _SMALL,
+    features: Mapping[str, Any] = {},
     loads_policy: bool = True,
     stops_early: bool = False,
     further_steps: Sequence[Step] = (),
     make_learn_arguments: Callable[[Session], Mapping[str, Any]] = lambda session: {},
     policy: str = "",
     **environments: Any,
-) -> ScenarioTraining:
+) -> TraceTraining:
     """Return a training in two environments, after which the agent is loaded, evaluated and so on.
 
     Args:
@@ -143,6 +144,7 @@ def _make_training(
         common_arguments: of the class, some of which ``settings`` may replace.
         settings: further arguments of the class, and ``steps`` if the training has another length.
         networks: arguments of the policy.
+        features: the class of a features extractor, as an argument of the policy.
         loads_policy: whether the policy is saved and loaded alone. Some versions cannot load their
             own files (docs/findings.md), or files of policies with code of the user.
         stops_early: whether a callback ends it in its second rollout.
@@ -151,34 +153,39 @@ def _make_training(
         policy: name of the policy; empty: the one that fits the observations.
         **environments: of ``Environments``.
     """
-    arguments = {**common_arguments, **settings}
-    both = Environments(copies=2, evaluation_copies=2, **environments)
-    memory = "LstmPolicy" if title == "RecurrentPPO" else "Policy"
-    stopping = [lambda session: user_code.CountingCallback(100)] if stops_early else []
-    return ScenarioTraining(
-        partial(find_algorithm_class, title, sb3_contrib),
-        both,
-        arguments,
-        networks,
-        policy or both.policy.replace("Policy", memory),
-        steps=arguments.pop("steps", STEPS),
-        first=[_capture_initial_learning_rates],
-        callbacks=[make_evaluation_callback, *stopping],
-        make_learn_arguments=make_learn_arguments,
-        then=[
-            capture_learning_rates,
-            save_load_and_continue,
-            partial(play_three_episodes, capture_returns=True),
-            partial(play_three_episodes, deterministic=False, capture_returns=True),
-            act_with_agent_in_bare_environment,
-            partial(act_with_agent_in_bare_environment, deterministic=False),
-            *([partial(act_with_reloaded_policy, trusted=True)] if loads_policy else []),
-            *further_steps,
-            _act_with_actor,
-            _act_with_reloaded_agent,
-        ],
-        evaluation=_find_masked_evaluation if title == "MaskablePPO" else library_evaluation,
-    )
+
+    # titles are listed without the library
+    def run_training(make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
+        arguments = {**common_arguments, **settings}
+        both = Environments(copies=2, evaluation_copies=2, **environments)
+        memory = "LstmPolicy" if title == "RecurrentPPO" else "Policy"
+        stopping = [lambda session: user_code.CountingCallback(100)] if stops_early else []
+        return ScenarioTraining(
+            partial(find_algorithm_class, title, sb3_contrib),
+            both,
+            arguments,
+            {**networks, **features},
+            policy or both.policy.replace("Policy", memory),
+            steps=arguments.pop("steps", STEPS),
+            first=[_capture_initial_learning_rates],
+            callbacks=[make_evaluation_callback, *stopping],
+            make_learn_arguments=make_learn_arguments,
+            then=[
+                capture_learning_rates,
+                save_load_and_continue,
+                partial(play_three_episodes, capture_returns=True),
+                partial(play_three_episodes, deterministic=False, capture_returns=True),
+                act_with_agent_in_bare_environment,
+                partial(act_with_agent_in_bare_environment, deterministic=False),
+                *([partial(act_with_reloaded_policy, trusted=True)] if loads_policy else []),
+                *further_steps,
+                _act_with_actor,
+                _act_with_reloaded_agent,
+            ],
+            evaluation=_find_masked_evaluation if title == "MaskablePPO" else library_evaluation,
+        )(make_env, seed)
+
+    return run_training
 
 
 _qrdqn = partial(_make_training, "QRDQN", PLAIN["dqn"], actions="discrete")
@@ -212,7 +219,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "qrdqn_dictionary": _qrdqn(_SHORT, {}, observations="dict"),
     "qrdqn_batch_norm": _qrdqn(
         {**_SHORT, "max_grad_norm": 0.5, "tau": 0.5},
-        {**_SMALL, "n_quantiles": 5, **BATCH_NORM},
+        {**_SMALL, "n_quantiles": 5},
+        BATCH_NORM,
         loads_policy=False,
         normalize={"norm_reward": False},
     ),
@@ -227,7 +235,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
             "top_quantiles_to_drop_per_net": 1,
             "target_update_interval": 2,
         },
-        {**_SMALL, "n_quantiles": 5, "n_critics": 3, **BATCH_NORM},
+        {**_SMALL, "n_quantiles": 5, "n_critics": 3},
+        BATCH_NORM,
         loads_policy=False,
         normalize={},
     ),
@@ -242,13 +251,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "crossq": _crossq(_SHORT, {**_SMALL, "renorm_warmup_steps": 40}),
     "crossq_shared": _crossq(
         {**_SHORT, "ent_coef": 0.1, "policy_delay": 2},
-        {
-            **_SMALL,
-            **WITHOUT_BIAS,
-            "share_features_extractor": True,
-            "renorm_warmup_steps": 0,
-            "n_critics": 3,
-        },
+        {**_SMALL, "share_features_extractor": True, "renorm_warmup_steps": 0, "n_critics": 3},
+        WITHOUT_BIAS,
         loads_policy=False,
         normalize={},
     ),
@@ -292,7 +296,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     ),
     "maskableppo_multi_binary": _masked(
         {"batch_size": None},
-        around=[make_vector_wrapper("VecMonitor")],
+        around=[lambda environment: make_vector_wrapper("VecMonitor")(environment)],
         actions="multi-binary",
     ),
     "maskableppo_dictionary_multi_discrete": _masked(

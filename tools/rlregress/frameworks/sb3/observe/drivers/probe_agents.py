@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from stable_baselines3.common.evaluation import evaluate_policy
 
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_output_constant, make_output_constant_for_input
 
+#: no warning that the environment has no ``Monitor``
+_QUIET = compat.select_known_arguments(evaluate_policy, warn=False)
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
 #: what is in every transition that ``add_equal_transitions`` adds
@@ -39,6 +42,13 @@ def make_small_off_policy_agent(algorithm_class: Any, environment: Any, **argume
     arguments.setdefault("train_freq", 1)
     arguments.setdefault("gradient_steps", 1)
     return make_agent(algorithm_class, environment, policy_kwargs=policy, **arguments)
+
+
+def evaluate_agent(agent: Any, environment: Any, episodes: int) -> None:
+    """Play episodes as the framework's own evaluation does by default."""
+    evaluate_policy(
+        agent, gyms.convert_environment(environment), n_eval_episodes=episodes, **_QUIET
+    )
 
 
 def list_optimizers(agent: Any) -> dict[str, torch.optim.Optimizer]:
