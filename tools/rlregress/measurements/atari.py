@@ -115,7 +115,7 @@ MEASUREMENTS: Mapping[str, Measure] = {
     "atari.shared_trunk": _make_image_network_measurement(atari_vision.count_parameters_by_output),
     "atari.networks": _make_image_network_measurement(atari_vision.list_layer_sizes),
     "atari.wrapper_order": lambda own, i: atari_play.play_game_through_all_wrappers(
-        own.whole(AtariGame, int(i["noops"]))
+        own.whole(AtariGame, i["noops"])
     ),
 }
 #: detail -> why preprocessing of this kind has none

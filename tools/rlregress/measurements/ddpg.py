@@ -6,15 +6,22 @@ The text of a measurement is what the catalogue says of the vector that it retur
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
-from rlregress.measurements.driven_agents import MakeContinuousAgent, Settings
-from rlregress.measurements.loss_minimum import find_argmin_of_loss, invert_norm_if_clipped
+from rlregress.measurements.driven_agents import (
+    LoopRecord,
+    MakeContinuousAgent,
+    Settings,
+    list_settings_of_ends,
+)
+from rlregress.measurements.loss_minimum import (
+    count_steps_to_last,
+    find_argmin_of_loss,
+    invert_norm_if_clipped,
+)
+from rlregress.measurements.named_settings import Inputs, select_inputs
 from rlregress.measurements.spread import compute_log2_spread
-
-Inputs = Mapping[str, Any]
 
 #: what a policy is at the upper bound with, but for less than 0.001
 _SATURATED = 5.0
@@ -29,7 +36,7 @@ def measure_numbers_of_q_networks_and_targets(
     target Q networks.
     """
     del inputs
-    return np.array(make_agent(Settings()).count_q_networks_and_targets(), dtype=np.float64)
+    return np.array(make_agent(Settings()).count_q_networks_and_targets())
 
 
 def measure_mean_and_spread_of_next_actions(
@@ -42,8 +49,8 @@ def measure_mean_and_spread_of_next_actions(
     the next actions a' that the target Q network evaluates. Observed, [2]: their mean, and the root
     mean square of their differences from it.
     """
-    agent = make_agent(Settings(batch_size=int(inputs["samples"])))
-    agent.set_policy(float(inputs["online"]), float(inputs["target"]))
+    agent = make_agent(Settings(batch_size=inputs["samples"]))
+    agent.set_policy(inputs["online"], inputs["target"])
     actions = agent.read_target_actions()
     return np.array([np.mean(actions), np.std(actions)])
 
@@ -59,19 +66,11 @@ def measure_targets_at_episode_ends(make_agent: MakeContinuousAgent, inputs: Inp
     the cases.
     """
     targets = []
-    for terminated, truncated in zip(inputs["terminated"], inputs["truncated"], strict=False):
-        agent = make_agent(
-            Settings(
-                reward=float(inputs["reward"]),
-                terminated=float(terminated),
-                truncated=float(truncated),
-                discount=float(inputs["discount"]),
-            )
-        )
-        target = float(inputs["target_q"])
+    for settings in list_settings_of_ends(inputs):
+        agent = make_agent(settings)
         targets.append(
             find_argmin_of_loss(
-                lambda q, a=agent, t=target: a.compute_critic_and_policy_loss(q, t)[0]  # type: ignore[misc]
+                lambda q, a=agent: a.compute_critic_and_policy_loss(q, inputs["target_q"])[0]  # type: ignore[misc]
             )
         )
     return np.array(targets)
@@ -84,12 +83,8 @@ def measure_critic_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.n
     the target then; every Q network outputs reward + errors[k]. Observed, [3]: the loss that
     is differentiated, of each error.
     """
-    agent = make_agent(
-        Settings(
-            reward=float(inputs["reward"]), terminated=1.0, batch_size=int(inputs["batch_size"])
-        )
-    )
-    values = [float(inputs["reward"]) + error for error in inputs["errors"]]
+    agent = make_agent(Settings(terminated=1.0, **select_inputs(inputs, "reward", "batch_size")))
+    values = [inputs["reward"] + error for error in inputs["errors"]]
     return np.array([agent.compute_critic_and_policy_loss(value, 0.0)[0] for value in values])
 
 
@@ -100,9 +95,7 @@ def measure_actor_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.nd
     the loss of the policy that is differentiated.
     """
     agent = make_agent(Settings())
-    return np.array(
-        [agent.compute_critic_and_policy_loss(float(inputs["online"]), float(inputs["target"]))[1]]
-    )
+    return np.array([agent.compute_critic_and_policy_loss(inputs["online"], inputs["target"])[1]])
 
 
 def measure_policy_delay(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
@@ -112,7 +105,7 @@ def measure_policy_delay(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.
     steps with one update of the Q network each. Observed, [2]: updates of the policy, and changes
     of the target Q network, each divided by the updates of the Q network; both rounded to tenths.
     """
-    agent = make_agent(Settings(steps=int(inputs["steps"])))
+    agent = make_agent(Settings(steps=inputs["steps"]))
     moves: list[int] = []
 
     def note_move_of_target(steps: int) -> None:
@@ -136,7 +129,7 @@ def measure_target_share(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.
     Observed, [2]: a parameter of the target Q network after its first update, and of the target
     policy; -1.0 where there is no target policy.
     """
-    agent = make_agent(Settings(steps=int(inputs["steps"]), tau=float(inputs["tau"])))
+    agent = make_agent(Settings(**select_inputs(inputs, "steps", "tau")))
     shares: list[tuple[float, float]] = []
 
     def note_share_of_move(_: int) -> None:
@@ -161,14 +154,14 @@ def measure_actions_with_exploration_noise(
     for noise in inputs["noise"]:
         agent = make_agent(
             Settings(
-                low=float(inputs["low"]),
-                high=float(inputs["high"]),
+                low=inputs["low"],
+                high=inputs["high"],
                 noise=float(noise),
                 steps=3,
                 starts=0,
             )
         )
-        pre_tanh = float(inputs["pre_tanh"])
+        pre_tanh = inputs["pre_tanh"]
         run = agent.run_loop(on_start=lambda _, a=agent, p=pre_tanh: a.set_policy(p, p))  # type: ignore[misc]
         deviations.append(run.actions[0][-1])
     return np.array(deviations)
@@ -183,11 +176,16 @@ def measure_default_exploration_noise(
     framework's own loop after the start of learning, an update every ten steps. Observed, [1]: the
     base-2 logarithm of the root of their mean square, -10 at least.
     """
-    samples = int(inputs["samples"])
+    samples = inputs["samples"]
     agent = make_agent(Settings(steps=samples + 2, every=10))
     run = agent.run_loop(on_start=lambda _: agent.set_policy(0.0, 0.0))
     actions = np.array(run.actions[0])[-samples:]
     return np.array([compute_log2_spread(actions)])
+
+
+def _run_with_saturated_policy(make_agent: MakeContinuousAgent, inputs: Inputs) -> LoopRecord:
+    agent = make_agent(Settings(noise=0.0, **select_inputs(inputs, "steps", "starts")))
+    return agent.run_loop(on_start=lambda _: agent.set_policy(_SATURATED, _SATURATED))
 
 
 def measure_random_steps_and_first_update(
@@ -199,13 +197,10 @@ def measure_random_steps_and_first_update(
     noise. Observed, [2]: steps up to the last action below it; steps taken before the first update,
     the last one included.
     """
-    agent = make_agent(
-        Settings(steps=int(inputs["steps"]), starts=int(inputs["starts"]), noise=0.0)
-    )
-    run = agent.run_loop(on_start=lambda _: agent.set_policy(_SATURATED, _SATURATED))
-    random = np.flatnonzero(np.array(run.actions[0]) < 0.999)
+    run = _run_with_saturated_policy(make_agent, inputs)
     first, _ = run.updates[0]
-    return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
+    random = np.array(run.actions[0]) < 0.999
+    return np.array([count_steps_to_last(random), first])
 
 
 def measure_distinct_warmup_actions(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
@@ -215,11 +210,7 @@ def measure_distinct_warmup_actions(make_agent: MakeContinuousAgent, inputs: Inp
     below it is a random one. Observed, [2]: 1.0 if there are random actions and else 0.0; the share
     of distinct ones among them.
     """
-    agent = make_agent(
-        Settings(steps=int(inputs["steps"]), starts=int(inputs["starts"]), noise=0.0)
-    )
-    run = agent.run_loop(on_start=lambda _: agent.set_policy(_SATURATED, _SATURATED))
-    actions = np.array(run.actions[0])
+    actions = np.array(_run_with_saturated_policy(make_agent, inputs).actions[0])
     random = actions[actions < 0.999]
     if not len(random):
         return np.zeros(2)
@@ -234,7 +225,7 @@ def measure_inverse_clipped_norm(make_agent: MakeContinuousAgent, inputs: Inputs
     first step of its optimiser; 0.0 for a norm beyond 100.
     """
     agent = make_agent(Settings(steps=8))
-    run = agent.run_loop(on_start=lambda _: agent.set_values(float(inputs["value"]), 0.0))
+    run = agent.run_loop(on_start=lambda _: agent.set_values(inputs["value"], 0.0))
     norms = [
         norm for (_, norm), role in zip(run.updates, run.roles, strict=False) if role != "policy"
     ]

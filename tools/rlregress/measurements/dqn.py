@@ -6,7 +6,6 @@ The text of a measurement is what the catalogue says of the vector that it retur
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,14 +14,15 @@ from rlregress.measurements.driven_agents import (
     LoopRecord,
     MakeDiscreteAgent,
     Settings,
+    list_settings_of_ends,
 )
 from rlregress.measurements.loss_minimum import (
     compute_mean_distance,
+    count_steps_to_last,
     find_argmin_of_loss,
     invert_norm_if_clipped,
 )
-
-Inputs = Mapping[str, Any]
+from rlregress.measurements.named_settings import Inputs, select_inputs
 
 #: actions, so that a random one is hardly ever the greedy one: in a run of all draws once in 180
 _MANY = 5000
@@ -60,7 +60,7 @@ def measure_double_q_target(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
     parabola through the losses of the values -0.25, 0 and 0.25, so that |y| has to stay below 0.75,
     and the first of ``online`` below the others. Observed, [1]: y.
     """
-    agent = make_agent(Settings(reward=float(inputs["reward"]), discount=float(inputs["discount"])))
+    agent = make_agent(Settings(**select_inputs(inputs, "reward", "discount")))
     return np.array([_measure_target(agent, inputs["online"], inputs["target"])])
 
 
@@ -71,7 +71,7 @@ def measure_target_of_tied_actions(make_agent: MakeDiscreteAgent, inputs: Inputs
     prefers the first of them. Reward ``reward``; the target y is found as in the detail on double
     Q-learning, |y| below 0.75. Observed, [1]: y.
     """
-    agent = make_agent(Settings(reward=float(inputs["reward"]), discount=float(inputs["discount"])))
+    agent = make_agent(Settings(**select_inputs(inputs, "reward", "discount")))
     online = -1.0 - np.arange(len(inputs["target"]))
     online[int(np.argmax(inputs["target"]))] = 1.0
     return np.array([_measure_target(agent, online.tolist(), inputs["target"])])
@@ -86,19 +86,10 @@ def measure_targets_at_episode_ends(make_agent: MakeDiscreteAgent, inputs: Input
     reward ``reward``. The target y is found as in the detail on double Q-learning, |y| below 0.75.
     Observed, [3]: y of the cases.
     """
-    targets = []
-    for terminated, truncated in zip(inputs["terminated"], inputs["truncated"], strict=False):
-        agent = make_agent(
-            Settings(
-                reward=float(inputs["reward"]),
-                terminated=float(terminated),
-                truncated=float(truncated),
-                discount=float(inputs["discount"]),
-            )
-        )
-        best = float(inputs["target_q"])
-        targets.append(_measure_target(agent, [0.0, 0.5, 0.4], [best - 1.0, best, best - 1.0]))
-    return np.array(targets)
+    best = inputs["target_q"]
+    values = [0.0, 0.5, 0.4], [best - 1.0, best, best - 1.0]
+    agents = map(make_agent, list_settings_of_ends(inputs))
+    return np.array([_measure_target(agent, *values) for agent in agents])
 
 
 def measure_loss_kind(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -108,11 +99,8 @@ def measure_loss_kind(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarr
     the target then; the Q network outputs reward + errors[k] for their action. Observed, [3]: the
     loss that is differentiated, of each error.
     """
-    settings = Settings(
-        reward=float(inputs["reward"]), terminated=1.0, batch_size=int(inputs["batch_size"])
-    )
-    agent = make_agent(settings)
-    values = [float(inputs["reward"]) + error for error in inputs["errors"]]
+    agent = make_agent(Settings(terminated=1.0, **select_inputs(inputs, "reward", "batch_size")))
+    values = [inputs["reward"] + error for error in inputs["errors"]]
     return np.array([agent.compute_loss([value, 0.0, 0.0], [0.0] * 3) for value in values])
 
 
@@ -124,19 +112,24 @@ def measure_inverse_clipped_norm(make_agent: MakeDiscreteAgent, inputs: Inputs) 
     together that the optimiser finds at its first step; 0.0 for a norm beyond 100.
     """
     agent = make_agent(Settings(steps=8))
-    run = agent.run_loop(on_start=lambda _: agent.fill_parameters(float(inputs["weight"]), 0.0))
+    run = agent.run_loop(on_start=lambda _: agent.fill_parameters(inputs["weight"], 0.0))
     _, norm = run.updates[0]
     return np.array([invert_norm_if_clipped(norm)])
 
 
 def _record_target_moves(
-    make_agent: MakeDiscreteAgent, settings: Settings
+    make_agent: MakeDiscreteAgent, inputs: Inputs
 ) -> tuple[list[tuple[int, float]], int]:
     """Return (environment steps, share moved) of each target update, and number of environments.
 
     Every parameter of the Q network is 1 and of the target network 0, and so again after each move.
     """
-    agent = make_agent(settings)
+    agent = make_agent(
+        Settings(
+            target_every=inputs["interval"],
+            **select_inputs(inputs, "environments", "steps", "every"),
+        )
+    )
     moves: list[tuple[int, float]] = []
 
     def note_move_of_target(steps: int) -> None:
@@ -159,14 +152,7 @@ def measure_target_update_interval(make_agent: MakeDiscreteAgent, inputs: Inputs
     Observed, [1]: environment steps from one change of the target network to the next, 0.0 if there
     are not two.
     """
-    moves, _ = _record_target_moves(
-        make_agent,
-        Settings(
-            steps=int(inputs["steps"]),
-            every=int(inputs["every"]),
-            target_every=int(inputs["interval"]),
-        ),
-    )
+    moves, _ = _record_target_moves(make_agent, inputs)
     return np.array([compute_mean_distance([steps for steps, _ in moves])])
 
 
@@ -179,15 +165,7 @@ def measure_target_update_interval_of_several_environments(
     more). Observed, [2]: environments that were stepped; transitions, over all of them, from one
     change of the target network to the next, 0.0 if there are not two.
     """
-    moves, environments = _record_target_moves(
-        make_agent,
-        Settings(
-            environments=int(inputs["environments"]),
-            steps=int(inputs["steps"]),
-            every=int(inputs["every"]),
-            target_every=int(inputs["interval"]),
-        ),
-    )
+    moves, environments = _record_target_moves(make_agent, inputs)
     return np.array([environments, compute_mean_distance([steps for steps, _ in moves])])
 
 
@@ -198,19 +176,15 @@ def measure_target_update_share(make_agent: MakeDiscreteAgent, inputs: Inputs) -
     ``interval``, the fraction is not set. Observed, [1]: a parameter of the target network after
     its first update.
     """
-    moves, _ = _record_target_moves(
-        make_agent, Settings(steps=int(inputs["steps"]), target_every=int(inputs["interval"]))
-    )
+    moves, _ = _record_target_moves(make_agent, inputs)
     return np.array([moves[0][1] if moves else 0.0])
 
 
 def measure_steps_between_hard_updates(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Return the environment steps between the first three copies to the target network, [2]."""
-    moves, _ = _record_target_moves(
-        make_agent, Settings(steps=int(inputs["steps"]), target_every=int(inputs["interval"]))
-    )
+    moves, _ = _record_target_moves(make_agent, inputs)
     copies = [steps for steps, share in moves if share == 1.0]
-    return np.diff(copies[:3]).astype(np.float64)
+    return np.diff(copies[:3])
 
 
 def count_random_actions_per_draw(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -226,14 +200,14 @@ def count_random_actions_per_draw(make_agent: MakeDiscreteAgent, inputs: Inputs)
         agent = make_agent(
             Settings(
                 actions=_MANY,
-                steps=int(inputs["steps"]),
-                epsilon=(float(inputs["first"]), float(inputs["last"]), int(inputs["falls"])),
+                steps=inputs["steps"],
+                epsilon=(inputs["first"], inputs["last"], inputs["falls"]),
                 draw=float(draw),
             )
         )
         run = _run_with_last_action_best(agent)
         shares.append(np.sum(_flag_random_actions(run.actions[0])))
-    return np.array(shares, dtype=np.float64)
+    return np.array(shares)
 
 
 def measure_deterministic_exploration(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -244,7 +218,7 @@ def measure_deterministic_exploration(make_agent: MakeDiscreteAgent, inputs: Inp
     1.0 if the action without chance, or that of the framework's own evaluation, is random, -1.0
     where there is neither.
     """
-    epsilon = float(inputs["epsilon"])
+    epsilon = inputs["epsilon"]
     shares = []
     for deterministic in (False, True):
         agent = make_agent(
@@ -264,13 +238,10 @@ def measure_random_steps_and_first_update(
     The greedy action is the last of five thousand. Observed, [2]: steps up to the last random
     action; steps taken before the first update, the last one included.
     """
-    agent = make_agent(
-        Settings(actions=_MANY, steps=int(inputs["steps"]), starts=int(inputs["starts"]))
-    )
+    agent = make_agent(Settings(actions=_MANY, **select_inputs(inputs, "steps", "starts")))
     run = _run_with_last_action_best(agent)
-    random = np.flatnonzero(_flag_random_actions(run.actions[0]))
-    first, _ = run.updates[0]
-    return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
+    random, (first, _) = _flag_random_actions(run.actions[0]), run.updates[0]
+    return np.array([count_steps_to_last(random), first])
 
 
 def measure_train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -283,14 +254,12 @@ def measure_train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
     """
     updates = []
     environments = 1
-    for number in (1, int(inputs["environments"])):
-        agent = make_agent(
-            Settings(environments=number, steps=int(inputs["steps"]), every=int(inputs["every"]))
-        )
+    for number in (1, inputs["environments"]):
+        agent = make_agent(Settings(environments=number, **select_inputs(inputs, "steps", "every")))
         run = agent.run_loop()
         updates.append(compute_mean_distance([steps for steps, _ in run.updates]))
         environments = sum(1 for actions in run.actions if len(actions))
-    return np.array([updates[0], environments, updates[1]], dtype=np.float64)
+    return np.array([updates[0], environments, updates[1]])
 
 
 #: detail -> its measurement

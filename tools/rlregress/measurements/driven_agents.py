@@ -13,6 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
+from rlregress.measurements.named_settings import Inputs, select_inputs
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -60,6 +62,19 @@ class Settings:
     noise: float | None = None
     quantiles: int | None = None
     networks: int | None = None
+
+
+def list_settings_of_ends(inputs: Inputs) -> list[Settings]:
+    """Return settings of an agent for each pair of flags, terminated and truncated."""
+    flags = zip(inputs["terminated"], inputs["truncated"], strict=False)
+    return [
+        Settings(
+            terminated=float(terminated),
+            truncated=float(truncated),
+            **select_inputs(inputs, "reward", "discount"),
+        )
+        for terminated, truncated in flags
+    ]
 
 
 @dataclass(frozen=True)

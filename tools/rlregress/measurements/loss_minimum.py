@@ -32,3 +32,15 @@ def invert_norm_if_clipped(norm: float) -> float:
 def compute_mean_distance(steps: Sequence[int]) -> float:
     """Return the mean distance between successive step counts; 0.0 for fewer than two."""
     return float(np.mean(np.diff(steps))) if len(steps) > 1 else 0.0
+
+
+def count_steps_to_last(flags: np.ndarray) -> int:
+    """Return the number of steps up to the last flag that is set; 0: none is."""
+    return len(np.trim_zeros(flags, "b"))
+
+
+def require_one_number(numbers: Sequence[float]) -> float:
+    """Return the one number of a list; raise RuntimeError if there are more or none."""
+    if len(numbers) != 1:
+        raise RuntimeError(f"expected one step of the optimiser, found {len(numbers)}")
+    return numbers[0]

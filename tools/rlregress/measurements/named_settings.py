@@ -1,8 +1,17 @@
-"""Settings of measurements, by the names that a framework has for them."""
+"""Settings of measurements, by the names that inputs and frameworks have for them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+#: float64 arrays, floats, ints and strings, as the literals of the detail
+Inputs = Mapping[str, Any]
+
+
+def select_inputs(inputs: Inputs, *names: str) -> dict[str, Any]:
+    """Return the inputs of these names that the detail has."""
+    return {name: inputs[name] for name in names if name in inputs}
 
 
 class NamedSettings:

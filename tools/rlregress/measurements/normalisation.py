@@ -60,7 +60,7 @@ def measure_normalised_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
 
 def measure_observation_after_zeros(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return the last observation, normalised; ``still`` observations of 0 precede it."""
-    return _walk_and_observe(walk, np.append(np.zeros(int(inputs["still"])), inputs["last"]))[-1:]
+    return _walk_and_observe(walk, np.append(np.zeros(inputs["still"]), inputs["last"]))[-1:]
 
 
 def measure_last_observations(walk: Walk, inputs: Inputs) -> np.ndarray:

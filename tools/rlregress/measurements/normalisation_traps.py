@@ -11,7 +11,7 @@ from rlregress.measurements.normalisation import Inputs, Walk, make_script_of_ob
 
 def measure_observations_after_reset(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return the normalised observations of a reset and of the two steps after it."""
-    x, terminal = inputs["observations"], int(inputs["terminal"])
+    x, terminal = inputs["observations"], inputs["terminal"]
     # the observation after the terminal one is that of the reset before the next step
     steps = np.delete(x, terminal + 1)
     ends = np.arange(1, len(steps)) == terminal
@@ -22,7 +22,7 @@ def measure_observations_after_reset(walk: Walk, inputs: Inputs) -> np.ndarray:
 
 
 def _walk_on_alternating_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
-    signs = np.where(np.arange(int(inputs["count"])) % 2, -1.0, 1.0)
+    signs = np.where(np.arange(inputs["count"]) % 2, -1.0, 1.0)
     return walk(
         [make_script_of_observations(inputs["offset"] + inputs["spread"] * signs)]
     ).observations[:, 0]
@@ -40,7 +40,7 @@ def flag_failures_at_large_offset(walk: Walk, inputs: Inputs) -> np.ndarray:
     numbers = _walk_on_alternating_observations(walk, inputs)
     late = np.abs(numbers[-50:][np.isfinite(numbers[-50:])])
     broken = not np.all(np.isfinite(numbers))
-    return np.array([broken, np.max(late) > 3.0, np.max(late) < 0.5], dtype=np.float64)
+    return np.array([broken, np.max(late) > 3.0, np.max(late) < 0.5])
 
 
 def measure_observations_of_two_environments(walk: Walk, inputs: Inputs) -> np.ndarray:

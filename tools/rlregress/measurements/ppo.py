@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlregress.measurements.named_settings import NamedSettings
-
-Inputs = Mapping[str, Any]
+from rlregress.measurements.named_settings import Inputs, NamedSettings, select_inputs
 
 _ROWS = 8
 
@@ -70,11 +68,9 @@ def measure_policy_loss(update: Update, inputs: Inputs) -> np.ndarray:
     """Return the policy loss for the ratios and advantages in the inputs."""
     settings = Settings(
         len(inputs["ratios"]),
-        advantages=inputs["advantages"],
-        ratios=inputs["ratios"],
-        clip_range=float(inputs["clip_range"]),
         value_coefficient=0.0,
         entropy_coefficient=0.0,
+        **select_inputs(inputs, "advantages", "ratios", "clip_range"),
     )
     return np.array([update(settings).loss])
 
@@ -89,7 +85,7 @@ def _measure_value_loss(
 
 def measure_value_loss_scale(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the value loss of a batch of equal errors, with a coefficient of 1."""
-    returns = np.full(int(inputs["batch_size"]), inputs["return"])
+    returns = np.full(inputs["batch_size"], inputs["return"])
     return np.array(
         [_measure_value_loss(update, inputs["value"], returns, inputs["value"], value_clip=0.0)]
     )
@@ -105,8 +101,8 @@ def measure_value_loss_coefficient(update: Update, inputs: Inputs) -> np.ndarray
 
 def measure_value_loss_distance(update: Update, inputs: Inputs) -> np.ndarray:
     """Return the value loss at each further error, divided by that at the first."""
-    returns = np.full(int(inputs["batch_size"]), inputs["return"])
-    values = [float(inputs["return"]) + error for error in inputs["errors"]]
+    returns = np.full(inputs["batch_size"], inputs["return"])
+    values = [inputs["return"] + error for error in inputs["errors"]]
     losses = np.array([_measure_value_loss(update, v, returns, v, value_clip=0.0) for v in values])
     return losses[1:] / losses[0]
 
@@ -122,14 +118,14 @@ def measure_relative_value_losses(update: Update, inputs: Inputs, **settings: An
 
 def measure_relative_clipped_value_losses(update: Update, inputs: Inputs) -> np.ndarray:
     """Return the results of ``measure_relative_value_losses`` with the clip switched on."""
-    return measure_relative_value_losses(update, inputs, value_clip=float(inputs["clip_range"]))
+    return measure_relative_value_losses(update, inputs, value_clip=inputs["clip_range"])
 
 
 def measure_value_loss_ratio_of_far_old_value(update: Update, inputs: Inputs) -> np.ndarray:
     """Return the value loss for a distant old value, divided by that for an equal one."""
     ranges = {
-        "clip_range": float(inputs["policy_clip_range"]),
-        "value_clip": float(inputs["value_clip_range"]),
+        "clip_range": inputs["policy_clip_range"],
+        "value_clip": inputs["value_clip_range"],
     }
     returns = np.full(_ROWS, inputs["return"])
     far, near = (
@@ -150,7 +146,7 @@ def measure_value_clip_gradient(update: Update, inputs: Inputs) -> np.ndarray:
         ]
         return np.array([effects.value_gradient for effects in updates])
 
-    return measure_gradients(float(inputs["clip_range"])) / measure_gradients(0.0)
+    return measure_gradients(inputs["clip_range"]) / measure_gradients(0.0)
 
 
 def _measure_entropy_gradient(update: Update, coefficient: float | None) -> float:
@@ -160,7 +156,7 @@ def _measure_entropy_gradient(update: Update, coefficient: float | None) -> floa
 
 def measure_entropy_gradient(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the derivative of the entropy term of the loss by the log standard deviation."""
-    return np.array([_measure_entropy_gradient(update, float(inputs["coefficient"]))])
+    return np.array([_measure_entropy_gradient(update, inputs["coefficient"])])
 
 
 def measure_entropy_coefficient(update: Update, inputs: Inputs) -> np.ndarray:
@@ -175,14 +171,14 @@ def measure_clipped_gradient_norm(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the norm of huge gradients at the optimiser's step, at most ``cap``."""
     # each of the two losses alone has a norm far above ``raw_norm``; a clipped value would have
     # no gradient
-    far = 1e3 * float(inputs["raw_norm"])
+    far = 1e3 * inputs["raw_norm"]
     norm = update(Settings(advantages=far, returns=far, value_clip=0.0)).gradient_norm
-    return np.array([min(norm, float(inputs["cap"]))])
+    return np.array([min(norm, inputs["cap"])])
 
 
 def measure_signs_of_loss_terms(update: Update, inputs: Inputs) -> np.ndarray:
     """Return the signs of advantage, error and entropy in the total loss."""
-    coefficient = float(inputs["coefficient"])
+    coefficient = inputs["coefficient"]
 
     def measure_loss(**fed: Any) -> float:
         return update(Settings(entropy_coefficient=coefficient, **fed)).loss

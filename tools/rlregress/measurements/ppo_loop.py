@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.measurements.named_settings import NamedSettings
-
-Inputs = Mapping[str, Any]
+from rlregress.measurements.named_settings import Inputs, NamedSettings
 
 #: ratios of new to old probability, and advantages, that differ by less are the same
 _NEGLIGIBLE = 1e-4
@@ -139,7 +137,7 @@ def measure_minibatch_sizes(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure the sizes of the first four minibatches of an epoch, then the most (at most 2) and
     the fewest uses of a sample.
     """
-    steps = int(inputs["rollout_steps"])
+    steps = inputs["rollout_steps"]
     evaluated = train(_make_settings(inputs, steps)).evaluated
     sizes = [len(minibatch) for minibatch in evaluated]
     used = np.bincount(np.concatenate(evaluated).astype(int), minlength=steps)
@@ -148,7 +146,7 @@ def measure_minibatch_sizes(train: Train, inputs: Inputs) -> np.ndarray:
 
 def measure_optimizer_steps_of_two_rollouts(train: Train, inputs: Inputs) -> np.ndarray:
     """Return the number of optimizer steps in two rollouts, where a minibatch is incomplete."""
-    steps = int(inputs["rollout_steps"])
+    steps = inputs["rollout_steps"]
     return np.array([len(train(_make_settings(inputs, steps, 2 * steps)).rates)])
 
 
@@ -160,16 +158,14 @@ def measure_growth_of_minibatches_with_rollout(train: Train, inputs: Inputs) -> 
 
 def flag_sorted_and_repeated_epochs(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether epoch 1 keeps the order of collection, and whether epoch 2 repeats epoch 1."""
-    steps = int(inputs["rollout_steps"])
-    evaluated = train(_make_settings(inputs, steps, epochs=int(inputs["epochs"]))).evaluated
+    steps = inputs["rollout_steps"]
+    evaluated = train(_make_settings(inputs, steps, epochs=inputs["epochs"])).evaluated
     first, second = np.concatenate(evaluated).reshape(2, steps)
     return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
 
 
 def _train_at_ratio(train: Train, inputs: Inputs, ratio: float, **options: Any) -> RecordedTraining:
-    return train(
-        _make_settings(inputs, 4, epochs=int(inputs["epochs"]), ratio=float(ratio), **options)
-    )
+    return train(_make_settings(inputs, 4, epochs=inputs["epochs"], ratio=float(ratio), **options))
 
 
 def measure_updates_at_large_divergence(train: Train, inputs: Inputs) -> np.ndarray:
@@ -180,8 +176,7 @@ def measure_updates_at_large_divergence(train: Train, inputs: Inputs) -> np.ndar
 def measure_updates_until_early_stop(train: Train, inputs: Inputs) -> np.ndarray:
     """Return for each ratio the optimiser steps and the evaluated minibatches of an update."""
     trainings = [
-        _train_at_ratio(train, inputs, ratio, target=float(inputs["target"]))
-        for ratio in inputs["ratios"]
+        _train_at_ratio(train, inputs, ratio, target=inputs["target"]) for ratio in inputs["ratios"]
     ]
     return np.ravel([[len(own.rates), len(own.evaluated)] for own in trainings])
 
@@ -206,30 +201,30 @@ def measure_advantages_and_policy_changes(train: Train, inputs: Inputs) -> np.nd
 
 def measure_steps_and_updates(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure the environment steps and the optimiser steps of a training of ``total_steps``."""
-    steps = int(inputs["rollout_steps"])
-    training = train(Settings(steps, steps, 1, int(inputs["total_steps"])))
+    steps = inputs["rollout_steps"]
+    training = train(Settings(steps, steps, 1, inputs["total_steps"]))
     done = sum(len(environment.received) for environment in training.environments)
     return np.array([done, len(training.rates)])
 
 
 def measure_steps_of_environments(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure the steps of all environments together, and those of the first one."""
-    steps, count = int(inputs["rollout_steps"]), int(inputs["environments"])
-    settings = Settings(steps, steps * count, 1, int(inputs["total_steps"]), environments=count)
+    steps, count = inputs["rollout_steps"], inputs["environments"]
+    settings = Settings(steps, steps * count, 1, inputs["total_steps"], environments=count)
     done = [len(environment.received) for environment in train(settings).environments]
     return np.array([sum(done), done[0]])
 
 
 def _train_with_schedule(train: Train, inputs: Inputs, **options: Any) -> RecordedTraining:
-    steps = int(inputs["rollout_steps"])
-    return train(_make_settings(inputs, steps, steps * int(inputs["rollouts"]), **options))
+    steps = inputs["rollout_steps"]
+    return train(_make_settings(inputs, steps, steps * inputs["rollouts"], **options))
 
 
 def measure_learning_rates(
     train: Train, inputs: Inputs, falling: Collection[str] | None = None
 ) -> np.ndarray:
     """Return the learning rate at each optimiser step, divided by the configured one."""
-    start = float(inputs["learning_rate"])
+    start = inputs["learning_rate"]
     return (
         np.array(_train_with_schedule(train, inputs, learning_rate=start, falling=falling).rates)
         / start
@@ -246,9 +241,9 @@ def measure_lowest_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
 
     Rollouts do not divide the steps.
     """
-    start, steps = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
+    start, steps = inputs["learning_rate"], inputs["rollout_steps"]
     settings = Settings(
-        steps, steps, 1, int(inputs["total_steps"]), learning_rate=start, falling=("learning_rate",)
+        steps, steps, 1, inputs["total_steps"], learning_rate=start, falling=("learning_rate",)
     )
     return np.array([min(train(settings).rates) / start])
 
@@ -256,7 +251,7 @@ def measure_lowest_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
 def measure_adaptive_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
     """Return the learning rates after updates of known divergences, over the configured one."""
     start, ratios = (
-        float(inputs["learning_rate"]),
+        inputs["learning_rate"],
         list(map(make_diverging_ratios, inputs["divergences"])),
     )
     # one more update shows the effect of the last divergence
@@ -275,7 +270,7 @@ def measure_clip_ranges(
     train: Train, inputs: Inputs, falling: Collection[str] | None = None
 ) -> np.ndarray:
     """Return the clip range at each optimiser step, over the configured one, from the losses."""
-    start = float(inputs["clip_range"])
+    start = inputs["clip_range"]
     training = _train_with_schedule(
         train, inputs, ratio=2.0, advantage=1.0, clip_range=start, falling=falling
     )
@@ -290,7 +285,7 @@ def measure_falling_clip_ranges(train: Train, inputs: Inputs) -> np.ndarray:
 
 def measure_entropy_coefficients(train: Train, inputs: Inputs) -> np.ndarray:
     """Return the entropy coefficients of a training with linear decay, divided by the first one."""
-    start, falling = float(inputs["coefficient"]), ("entropy_coefficient",)
+    start, falling = inputs["coefficient"], ("entropy_coefficient",)
     training = _train_with_schedule(
         train, inputs, advantage=0.0, entropy_coefficient=start, falling=falling
     )

@@ -5,15 +5,13 @@ The text of a measurement is what the catalogue says of the vector that it retur
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from rlregress.measurements.driven_agents import MakeDiscreteAgent, MakeQuantileCritic, Settings
 from rlregress.measurements.loss_minimum import find_argmin_of_loss
-
-Inputs = Mapping[str, Any]
+from rlregress.measurements.named_settings import Inputs, select_inputs
 
 
 def _measure_loss_of_errors(make_agent: MakeQuantileCritic, errors: Any, **settings: Any) -> float:
@@ -44,7 +42,7 @@ def measure_loss_shares_of_quantiles(make_agent: MakeQuantileCritic, inputs: Inp
     Quantile k is below the target by ``error``, and the others are at it. Observed, [4]: the loss
     for each k, over the sum of these losses.
     """
-    rows = float(inputs["error"]) * np.eye(int(inputs["quantiles"]))
+    rows = inputs["error"] * np.eye(inputs["quantiles"])
     losses = np.array([_measure_loss_of_errors(make_agent, row) for row in rows])
     return losses / losses.sum()
 
@@ -56,13 +54,13 @@ def measure_loss_reduction(make_agent: MakeQuantileCritic, inputs: Inputs) -> np
     Observed, [2]: the loss of ``quantiles`` quantiles over that of one; the loss of a minibatch of
     ``batch_size`` transitions over that of one.
     """
-    error = float(inputs["error"])
+    error = inputs["error"]
     single, summed, batch = (
         _measure_loss_of_errors(make_agent, [error] * quantiles, batch_size=size)
         for quantiles, size in (
             (1, 1),
-            (int(inputs["quantiles"]), 1),
-            (1, int(inputs["batch_size"])),
+            (inputs["quantiles"], 1),
+            (1, inputs["batch_size"]),
         )
     )
     return np.array([summed, batch]) / single
@@ -75,8 +73,8 @@ def measure_loss_of_several_networks(make_agent: MakeQuantileCritic, inputs: Inp
     Q networks over that of one.
     """
     single, both = (
-        _measure_loss_of_errors(make_agent, [float(inputs["error"])], networks=count)
-        for count in (1, int(inputs["networks"]))
+        _measure_loss_of_errors(make_agent, [inputs["error"]], networks=count)
+        for count in (1, inputs["networks"])
     )
     return np.array([both / single])
 
@@ -95,8 +93,7 @@ def measure_mean_target_quantile(make_agent: MakeDiscreteAgent, inputs: Inputs) 
         Settings(
             actions=actions,
             quantiles=quantiles,
-            reward=float(inputs["reward"]),
-            discount=float(inputs["discount"]),
+            **select_inputs(inputs, "reward", "discount"),
         )
     )
     other_values = list(inputs["online"][1:])

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Inputs = Mapping[str, Any]
+from rlregress.measurements.loss_minimum import require_one_number
+from rlregress.measurements.named_settings import Inputs, NamedSettings
 
 #: ratios, means and values that differ by less are the same
 _NEGLIGIBLE = 1e-4
@@ -20,7 +21,7 @@ _EPOCHS = 9
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(NamedSettings):
     """A training of PPO in which nothing is learnt; policy and value network have memory.
 
     Attributes:
@@ -56,11 +57,6 @@ class Settings:
     def steps_of_all_environments(self) -> int:
         """Steps of a rollout in all environments."""
         return self.steps * len(self.scripts)
-
-    def map_loss_weights_to_names(self, value_name: str, entropy_name: str) -> dict[str, float]:
-        """Return the loss weights that are set, by the framework's names."""
-        coefficients = {value_name: self.value_coefficient, entropy_name: self.entropy_coefficient}
-        return {name: number for name, number in coefficients.items() if number is not None}
 
 
 class Rollout(NamedTuple):
@@ -126,20 +122,20 @@ def flag_memory_resets_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
     """Return four flags: the action mean after an end equals that of the first step; so does that
     at the start of the next rollout; then both for values.
     """
-    episode = int(inputs["episode"])
+    episode = inputs["episode"]
     scripts = [{"terminated": _make_script_of_ends(episode)}]
-    first, second = train(Settings(scripts, int(inputs["rollout"]), rollouts=2)).rollouts
+    first, second = train(Settings(scripts, inputs["rollout"], rollouts=2)).rollouts
     same = [
         abs(then - now[0, 0]) < _NEGLIGIBLE
         for now, later in ((first.means, second.means), (first.values, second.values))
         for then in (now[episode, 0], later[0, 0])
     ]
-    return np.array(same, dtype=np.float64)
+    return np.array(same)
 
 
 def flag_changed_outputs_in_update(train: Train, inputs: Inputs) -> np.ndarray:
     """Return flags [4]: recomputed ratios are not 1 before an end, after it; values likewise."""
-    steps, episodes = int(inputs["rollout"]), [int(episode) for episode in inputs["episodes"]]
+    steps, episodes = inputs["rollout"], [int(episode) for episode in inputs["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
     # the observation says which environment and step it is of
     numbers = np.arange(2.0 * steps + 1.0) / steps
@@ -155,9 +151,7 @@ def flag_changed_outputs_in_update(train: Train, inputs: Inputs) -> np.ndarray:
     # steps of the second rollout before the first end in it
     before = np.arange(steps)[:, None] < -steps % np.array(episodes)
     has_moved = np.abs(changes) > _NEGLIGIBLE
-    return np.array(
-        [own[rows].any() for own in has_moved for rows in (before, ~before)], dtype=float
-    )
+    return np.array([own[rows].any() for own in has_moved for rows in (before, ~before)])
 
 
 def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
@@ -166,25 +160,25 @@ def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
     """
     scripts = [
         {"observations": float(number), "next_observations": float(number)}
-        for number in range(int(inputs["environments"]))
+        for number in range(inputs["environments"])
     ]
     settings = Settings(
-        scripts, int(inputs["rollout"]), minibatches=int(inputs["minibatches"]), epochs=_EPOCHS
+        scripts, inputs["rollout"], minibatches=inputs["minibatches"], epochs=_EPOCHS
     )
     rows = train(settings).minibatches
     epochs = np.concatenate(rows).reshape(_EPOCHS, -1)
     ordered = [np.array_equal(epochs, np.sort(epochs)), bool((epochs == epochs[0]).all())]
     share = len(rows[0]) / settings.steps
-    return np.array([share, len(np.unique(epochs[0])), *ordered], dtype=np.float64)
+    return np.array([share, len(np.unique(epochs[0])), *ordered])
 
 
 def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
     """Return settings of a rollout of two environments; in the second one an episode ends."""
-    steps = int(inputs["rollout"])
+    steps = inputs["rollout"]
     rewards = [float(inputs.get("advantage", 0.0))] + [0.0] * (steps - 1)
     ending = {
         "rewards": 0.0,
-        "terminated": _make_script_of_ends(int(inputs["episode"]), period=steps),
+        "terminated": _make_script_of_ends(inputs["episode"], period=steps),
     }
     # without a discount the reward is the advantage, and the target of the value
     return Settings([{"rewards": rewards}, ending], steps, discount=0.0, **options)
@@ -199,35 +193,29 @@ def count_steps_in_loss_means(train: Train, inputs: Inputs) -> np.ndarray:
         weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}
         return train(make_padded_settings(inputs, constant=True, **{**weights, **options}))
 
-    advantage = float(inputs["advantage"])
+    advantage = inputs["advantage"]
     spread = run_padded_update(advantage=0.0, entropy_coefficient=1.0)
     trained = (
         run_padded_update(advantage=advantage),
         run_padded_update(advantage=0.0, value_coefficient=1.0),
         spread,
-        run_padded_update(ratio=float(inputs["ratio"])),
+        run_padded_update(ratio=inputs["ratio"]),
     )
-    policy, value, entropy, scaled = (_require_one_number(record.losses) for record in trained)
-    rows = 2.0 * int(inputs["rollout"])
-    entropies = rows * _require_one_number(spread.entropies)
+    policy, value, entropy, scaled = (require_one_number(record.losses) for record in trained)
+    rows = 2.0 * inputs["rollout"]
+    entropies = rows * require_one_number(spread.entropies)
     means = [-advantage / policy, advantage**2 / value, -entropies / entropy]
     return np.array([*means, -rows * scaled])
-
-
-def _require_one_number(numbers: Sequence[float]) -> float:
-    if len(numbers) != 1:
-        raise RuntimeError(f"expected one step of the optimiser, found {len(numbers)}")
-    return numbers[0]
 
 
 def flag_bootstrapped_values(train: Train, inputs: Inputs) -> np.ndarray:
     """Return five flags: a truncation bootstraps from the next value with memory, without memory;
     the end of a rollout from the same two; a truncation from the value of its own step.
     """
-    episode, steps = int(inputs["episode"]), int(inputs["rollout"])
+    episode, steps = inputs["episode"], inputs["rollout"]
     reward, discount = 1.0, 0.9
     scripts: list[Mapping[str, Any]] = [
-        {"terminated": _make_script_of_ends(int(inputs["beside"]))},
+        {"terminated": _make_script_of_ends(inputs["beside"])},
         {"rewards": reward, "truncated": _make_script_of_ends(episode, period=2 * steps)},
     ]
     settings = Settings(scripts, steps, rollouts=2, discount=discount)
@@ -242,18 +230,18 @@ def flag_bootstrapped_values(train: Train, inputs: Inputs) -> np.ndarray:
         (bootstrapped, values[0]),
         (added, values[episode - 1]),
     ]
-    return np.array([abs(a - b) < _NEGLIGIBLE for a, b in pairs], dtype=np.float64)
+    return np.array([abs(a - b) < _NEGLIGIBLE for a, b in pairs])
 
 
 def flag_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether values differ between steps, and whether they change without policy memory."""
-    steps = int(inputs["rollout"])
+    steps = inputs["rollout"]
     # rollouts are whole episodes; the policy's memory is off in the third, and the second begins
     # like it, where the value after a rollout changes the memory of the next one, too
     scripts = [{"terminated": _make_script_of_ends(steps)}]
     _, second, third = train(Settings(scripts, steps, rollouts=3, forgets=2)).rollouts
     changes = [np.ptp(second.values), np.abs(third.values - second.values).max()]
-    return np.array([change > _NEGLIGIBLE for change in changes], dtype=np.float64)
+    return np.array([change > _NEGLIGIBLE for change in changes])
 
 
 #: detail -> its measurement

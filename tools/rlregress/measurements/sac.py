@@ -12,19 +12,18 @@ import numpy as np
 
 from rlregress.measurements import twin_details
 from rlregress.measurements.loop_journal import Journal
+from rlregress.measurements.named_settings import Inputs, select_inputs
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
-from rlregress.measurements.twin_details import FROZEN, Inputs, Measurement, make_loop_settings
+from rlregress.measurements.twin_details import FROZEN, Measurement, make_loop_settings
 
 
 def measure_temperature_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss of the temperature, and its gradient."""
     settings = Settings(
-        log_prob=float(inputs["log_prob"]),
-        temperature=float(inputs["temperature"]),
         trained_temperature=True,
-        target_entropy=float(inputs["target_entropy"]),
         rates=FROZEN,
         delay=1,
+        **select_inputs(inputs, "log_prob", "temperature", "target_entropy"),
     )
     return np.array(make_driver(settings).compute_temperature_loss_and_gradient())
 
@@ -68,23 +67,21 @@ def measure_update_order(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndar
 
     def compute_target_and_loss(rate: float, log_prob: float) -> tuple[float, float]:
         settings = Settings(
-            reward=float(inputs["reward"]),
-            batch_size=int(inputs["batch_size"]),
-            discount=float(inputs["discount"]),
             rates=(rate, rate),
             log_prob=log_prob,
             temperature=1.0,
             trained_temperature=True,
+            **select_inputs(inputs, "reward", "batch_size", "discount"),
         )
-        return make_driver(settings).compute_first_target_and_actor_loss(float(inputs["target_q"]))
+        return make_driver(settings).compute_first_target_and_actor_loss(inputs["target_q"])
 
-    rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
+    rate, log_prob = inputs["learning_rate"], inputs["log_prob"]
     frozen_target, frozen_loss = compute_target_and_loss(0.0, log_prob)
     moved_target, loss = compute_target_and_loss(rate, log_prob)
     # Without entropy the loss is that of the Q values alone, which were 0.
     _, loss_of_q = compute_target_and_loss(rate, 0.0)
     changes = [loss_of_q, moved_target - frozen_target, loss - loss_of_q - frozen_loss]
-    return (np.abs(changes) > 1e-3).astype(np.float64)
+    return np.abs(changes) > 1e-3
 
 
 def _count_consecutive_policy_updates(journal: Journal) -> int:
@@ -101,26 +98,24 @@ def measure_update_schedule(make_driver: MakeTwinDriver, inputs: Inputs) -> np.n
     the most actor updates in a row.
     """
     journal = make_driver(make_loop_settings(inputs)).run_loop()
-    past = int(inputs["steps"]) - int(inputs["counted"])
+    past = inputs["steps"] - inputs["counted"]
     counts = [
         journal.count_updates(part, after_steps=past) for part in ("critic", "actor", "temperature")
     ]
     critics = [steps for part, steps in journal.updates if part == "critic"]
     moves = zip(journal.moves, critics, strict=False)
     target_moves = sum(targets for (_, targets), steps in moves if steps > past)
-    return np.array(
-        [*counts, target_moves, _count_consecutive_policy_updates(journal)], dtype=np.float64
-    )
+    return np.array([*counts, target_moves, _count_consecutive_policy_updates(journal)])
 
 
 def measure_temperature_learning_rate(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure log10 of the first change of log alpha, its last change over that, and the learning
     rates of Q networks and policy over the requested ones.
     """
-    policy = float(inputs["policy_rate"])
-    critic = policy if make_driver(Settings()).shares_rate else float(inputs["critic_rate"])
+    policy = inputs["policy_rate"]
+    critic = policy if make_driver(Settings()).shares_rate else inputs["critic_rate"]
     journal = make_driver(
-        make_loop_settings(inputs, log_prob=float(inputs["log_prob"]), rates=(critic, policy))
+        make_loop_settings(inputs, log_prob=inputs["log_prob"], rates=(critic, policy))
     ).run_loop()
     changes = np.abs(np.diff(journal.temperatures))
     ratios = [journal.rates["critic"] / critic, journal.rates["actor"] / policy]
@@ -129,7 +124,7 @@ def measure_temperature_learning_rate(make_driver: MakeTwinDriver, inputs: Input
 
 def measure_initial_temperature(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the initial temperature by default, and with a requested one."""
-    configured = Settings(temperature=float(inputs["asked"]), trained_temperature=True)
+    configured = Settings(temperature=inputs["asked"], trained_temperature=True)
     return np.array(
         [make_driver(settings).read_temperature() for settings in (Settings(), configured)]
     )
@@ -137,19 +132,19 @@ def measure_initial_temperature(make_driver: MakeTwinDriver, inputs: Inputs) -> 
 
 def measure_target_moves_at_interval(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Return for each update whether the targets moved, with their interval set."""
-    updates = int(inputs["updates"])
+    updates = inputs["updates"]
     # some programs start to learn only after more than a minibatch
-    steps = updates + int(inputs["batch_size"]) + 1
+    steps = updates + inputs["batch_size"] + 1
     journal = make_driver(
-        make_loop_settings(inputs, steps=steps, target_every=int(inputs["interval"]))
+        make_loop_settings(inputs, steps=steps, target_every=inputs["interval"])
     ).run_loop()
-    return np.array([has_moved for _, has_moved in journal.moves[:updates]], dtype=np.float64)
+    return np.array([has_moved for _, has_moved in journal.moves[:updates]])
 
 
 def measure_reward_scaling(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the reward that is stored, and the one in the target."""
-    steps = int(inputs["batch_size"])
-    paid = {"reward": float(inputs["reward"]), "terminated": 1.0, "log_prob": 0.0}
+    steps = inputs["batch_size"]
+    paid = {"reward": inputs["reward"], "terminated": 1.0, "log_prob": 0.0}
     agent = make_driver(make_loop_settings(inputs, steps=steps, learns=False, **paid))
     return np.array([agent.run_loop().stored_reward, agent.compute_target([0.0, 0.0])])
 
@@ -158,7 +153,7 @@ def measure_initialisation_of_first_layer(
     make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
     """Measure RMS weight, largest bias, inverse condition number of a Q network's first layer."""
-    return make_driver(Settings(observations=int(inputs["observations"]))).measure_initialisation()
+    return make_driver(Settings(observations=inputs["observations"])).measure_initialisation()
 
 
 #: detail -> its measurement

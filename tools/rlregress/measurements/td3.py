@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from rlregress.measurements import twin_details
+from rlregress.measurements.named_settings import Inputs, select_inputs
 from rlregress.measurements.spread import compute_independent_noise_share, compute_log2_spread
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
-from rlregress.measurements.twin_details import Inputs, Measurement, make_loop_settings
+from rlregress.measurements.twin_details import Measurement, make_loop_settings
 
 #: the noise of a target action that is less is the rounding of a tanh
 _ROUNDING = 1e-6
@@ -25,17 +26,13 @@ def _measure_smoothed_actions(
     make_driver: MakeTwinDriver, inputs: Inputs, draw_per_sample: bool = True, **options: Any
 ) -> np.ndarray:
     """Measure smoothed target actions, [samples, dimensions]."""
-    agent = make_driver(
-        Settings(low=inputs["low"], high=inputs["high"], seed=int(inputs["seed"]), **options)
-    )
-    return agent.compute_smoothed_actions(
-        float(inputs["squashed"]), int(inputs["samples"]), draw_per_sample
-    )
+    agent = make_driver(Settings(**select_inputs(inputs, "low", "high", "seed"), **options))
+    return agent.compute_smoothed_actions(inputs["squashed"], inputs["samples"], draw_per_sample)
 
 
 def _compute_distances_from_centre(inputs: Inputs, actions: np.ndarray) -> np.ndarray:
     """Measure distances of the first dimension from the centre of the bounds, in half-ranges."""
-    low, high = float(inputs["low"]), float(inputs["high"])
+    low, high = inputs["low"], inputs["high"]
     return (actions[:, 0] - 0.5 * (low + high)) / (0.5 * (high - low))
 
 
@@ -117,7 +114,7 @@ def measure_default_exploration_noise(make_driver: MakeTwinDriver, inputs: Input
     return np.array(
         [
             compute_log2_spread(
-                _collect_actions(make_driver, inputs, steps=int(inputs["samples"]), pre_tanh=0.0)
+                _collect_actions(make_driver, inputs, steps=inputs["samples"], pre_tanh=0.0)
             )
         ]
     )
@@ -127,7 +124,7 @@ def measure_exploration_of_several_environments(
     make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
     """Measure the number of environments, and the share of noise that differs between them."""
-    options = {"environments": int(inputs["environments"]), "per_environment": True}
+    options = {"environments": inputs["environments"], "per_environment": True}
     return compute_independent_noise_share(
         _collect_actions(make_driver, inputs, pre_tanh=0.0, deviation=0.1, **options)
     )
@@ -135,18 +132,18 @@ def measure_exploration_of_several_environments(
 
 def measure_warmup_actions_on_bounds(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the share of the warm-up's actions that lie on a bound."""
-    steps = int(inputs["steps"])
+    steps = inputs["steps"]
     actions = _collect_actions(
-        make_driver, inputs, starts=steps + 1, pre_tanh=0.0, noise=float(inputs["noise"])
+        make_driver, inputs, starts=steps + 1, pre_tanh=0.0, noise=inputs["noise"]
     )
     return np.array([np.mean(np.abs(actions[:, :steps]) >= 1.0)])
 
 
 def measure_policy_delay(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Return for each update whether the policy moved, then whether the target critics moved."""
-    updates = int(inputs["updates"])
+    updates = inputs["updates"]
     # some programs wait for a minibatch
-    settings = make_loop_settings(inputs, delay=int(inputs["delay"]))
+    settings = make_loop_settings(inputs, delay=inputs["delay"])
     steps = updates + settings.batch_size + 1
     journal = make_driver(replace(settings, steps=steps, collected_at_once=steps)).run_loop()
     return np.array(journal.moves[:updates], dtype=np.float64).T.flatten()

@@ -41,14 +41,14 @@ def _measure_divergence(update: PolicyUpdate, **settings: float) -> float:
 
 def measure_kl_bound(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     """Measure the default bound on the KL divergence of an update."""
-    bound = float(inputs["bound"])
+    bound = inputs["bound"]
     default = _measure_divergence(update)
     return np.array([bound * default / _measure_divergence(update, bound=bound)])
 
 
 def measure_effect_of_damping(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     """Return the KL divergence of an update with the default damping, divided by the bound."""
-    bound = float(inputs["bound"])
+    bound = inputs["bound"]
     return np.array([_measure_divergence(update, bound=bound) / bound])
 
 
@@ -65,7 +65,7 @@ def measure_line_search(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     cases = zip(inputs["actions"], inputs["advantages"], strict=False)
     return np.array(
         [
-            _measure_share_of_longest_step(update, actions, advantages, float(inputs["bound"]))
+            _measure_share_of_longest_step(update, actions, advantages, inputs["bound"])
             for actions, advantages in cases
         ]
     )
@@ -73,19 +73,15 @@ def measure_line_search(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
 
 def measure_shortened_step_length(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     """Return the step's length over the longest one, where only a shortened step improves."""
-    action = float(inputs["action"])
+    action = inputs["action"]
     return np.array(
-        [
-            _measure_share_of_longest_step(
-                update, [action, -action], [1.0, 1.0], float(inputs["bound"])
-            )
-        ]
+        [_measure_share_of_longest_step(update, [action, -action], [1.0, 1.0], inputs["bound"])]
     )
 
 
 def measure_direction_of_step(update: PolicyUpdate, inputs: Inputs) -> np.ndarray:
     """Return the direction of the step: change of the log deviation over that of the mean."""
-    mean, log_std = update([float(inputs["action"])] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
+    mean, log_std = update([inputs["action"]] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
     return np.array([log_std / mean])
 
 

@@ -5,14 +5,15 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from rlregress.measurements.loss_minimum import count_steps_to_last
+from rlregress.measurements.named_settings import Inputs, select_inputs
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
 
-Inputs = Mapping[str, Any]
 #: (class of a driver, inputs) -> what is observed
 Measurement = Callable[[MakeTwinDriver, Inputs], np.ndarray]
 
@@ -22,34 +23,27 @@ FROZEN = (0.0, 0.0)
 _SATURATED = 5.0
 #: a norm that no clip lets through
 _UNCLIPPED = 1e3
-
-
-def select_entropy_settings(inputs: Inputs) -> dict[str, Any]:
-    """Return log-probability and temperature of the inputs; None where an agent has no entropy."""
-    return {name: inputs.get(name) for name in ("log_prob", "temperature")}
+#: inputs of agents with an entropy
+_ENTROPY = ("log_prob", "temperature")
 
 
 def make_loop_settings(inputs: Inputs, **options: Any) -> Settings:
     """Return settings of a run of the framework's own loop."""
     names = ("steps", "batch_size", "starts", "collected_at_once")
-    return Settings(
-        **{"starts": 0, **{name: int(inputs[name]) for name in names if name in inputs}, **options}
-    )
+    return Settings(**{"starts": 0, **select_inputs(inputs, *names), **options})
 
 
 def _measure_critic_loss(
     make_driver: MakeTwinDriver, inputs: Inputs, values: Sequence[float], squared: bool = True
 ) -> float:
     settings = Settings(
-        reward=float(inputs["reward"]),
         terminated=1.0,
-        batch_size=int(inputs["batch_size"]),
-        discount=float(inputs["discount"]),
         rates=FROZEN,
         networks=len(values),
         squared=squared,
         # entropy may enter the target of a termination
         log_prob=0.0,
+        **select_inputs(inputs, "reward", "batch_size", "discount"),
     )
     return make_driver(settings).compute_critic_loss(values)
 
@@ -69,7 +63,7 @@ def measure_critic_loss_reduction(make_driver: MakeTwinDriver, inputs: Inputs) -
 
 def measure_critic_loss_distance(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the critic loss at each further error, divided by that at the first."""
-    values = [[float(inputs["reward"]) + error] * 2 for error in inputs["errors"]]
+    values = [[inputs["reward"] + error] * 2 for error in inputs["errors"]]
     losses = np.array(
         [_measure_critic_loss(make_driver, inputs, pair, squared=False) for pair in values]
     )
@@ -81,16 +75,13 @@ def _measure_targets(make_driver: MakeTwinDriver, inputs: Inputs, cases: Any) ->
     targets = []
     for values, terminated, truncated in cases:
         settings = Settings(
-            reward=float(inputs["reward"]),
             terminated=float(terminated),
             truncated=float(truncated),
-            batch_size=int(inputs["batch_size"]),
-            discount=float(inputs["discount"]),
             squared=True,
             # two settings that each turn target noise off, as a framework may ignore one of them
             smoothing=0.0,
             smoothing_bound=0.0,
-            **select_entropy_settings(inputs),
+            **select_inputs(inputs, "reward", "batch_size", "discount", *_ENTROPY),
         )
         targets.append(make_driver(settings).compute_target(values))
     return np.array(targets)
@@ -112,12 +103,7 @@ def measure_target_bootstrap(make_driver: MakeTwinDriver, inputs: Inputs) -> np.
 
 def measure_actor_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss of the policy for each pair of outputs of the two Q networks."""
-    settings = Settings(
-        batch_size=int(inputs["batch_size"]),
-        rates=FROZEN,
-        delay=1,
-        **select_entropy_settings(inputs),
-    )
+    settings = Settings(rates=FROZEN, delay=1, **select_inputs(inputs, "batch_size", *_ENTROPY))
     return np.array(
         [make_driver(settings).compute_actor_loss(values) for values in inputs["q_values"]]
     )
@@ -125,12 +111,7 @@ def measure_actor_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarra
 
 def measure_target_update(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure a parameter of each target network after one update."""
-    settings = Settings(
-        rates=FROZEN,
-        delay=1,
-        coefficient=inputs.get("coefficient"),
-        tau=float(inputs.get("tau", 0.005)),
-    )
+    settings = Settings(rates=FROZEN, delay=1, **select_inputs(inputs, "coefficient", "tau"))
     return np.asarray(
         make_driver(settings).update_and_read_targets(inputs["source"], inputs["target"])
     )
@@ -139,7 +120,7 @@ def measure_target_update(make_driver: MakeTwinDriver, inputs: Inputs) -> np.nda
 def measure_received_and_stored_action(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the last action that the environment received, and the one that is stored."""
     steps = int(inputs.get("batch_size", 1))
-    bounds = {"low": inputs["low"], "high": inputs["high"], "pre_tanh": float(inputs["pre_tanh"])}
+    bounds = {"low": inputs["low"], "high": inputs["high"], "pre_tanh": inputs["pre_tanh"]}
     journal = make_driver(
         make_loop_settings(inputs, steps=steps, learns=False, noise=0.0, **bounds)
     ).run_loop()
@@ -154,22 +135,21 @@ def measure_random_steps_and_first_update(
         make_loop_settings(inputs, pre_tanh=_SATURATED, noise=0.0, rates=FROZEN)
     ).run_loop()
     (actions,) = journal.list_collected_actions()
-    below = np.flatnonzero(actions < 0.999)
     first = next(steps for part, steps in journal.updates if part == "critic")
-    return np.array([below[-1] + 1 if len(below) else 0, first], dtype=np.float64)
+    return np.array([count_steps_to_last(actions < 0.999), first])
 
 
 def measure_update_ratio(
     parts: Sequence[str], make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
     """Measure the updates of each part per step in three runs: default, fewer, more updates."""
-    past = int(inputs["steps"]) - int(inputs["counted"])
+    past = inputs["steps"] - inputs["counted"]
     runs = [
         make_driver(make_loop_settings(inputs, updates=updates)).run_loop()
         for updates in ("default", "fewer", "more")
     ]
     counts = [run.count_updates(part, after_steps=past) for run in runs for part in parts]
-    return np.array(counts) / int(inputs["counted"])
+    return np.array(counts) / inputs["counted"]
 
 
 def measure_steps_and_updates_of_several_environments(
@@ -177,18 +157,18 @@ def measure_steps_and_updates_of_several_environments(
 ) -> np.ndarray:
     """Measure transitions per requested step, updates per transition, and environments."""
     journal = make_driver(
-        make_loop_settings(inputs, environments=int(inputs["environments"]))
+        make_loop_settings(inputs, environments=inputs["environments"])
     ).run_loop()
     half = journal.steps // 2
     updates = journal.count_updates("critic", after_steps=half) / half
-    return np.array([journal.steps / int(inputs["steps"]), updates, journal.environments])
+    return np.array([journal.steps / inputs["steps"], updates, journal.environments])
 
 
 def measure_network_architecture(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure widths of the hidden layers, number of Q networks, activation, sharing."""
-    bound = np.ones(int(inputs["dimensions"]))
-    hidden = (int(inputs["first"]), int(inputs["second"]))
-    shape: dict[str, Any] = {"hidden": hidden, "activation": str(inputs["activation"])}
+    bound = np.ones(inputs["dimensions"])
+    hidden = (inputs["first"], inputs["second"])
+    shape: dict[str, Any] = {"hidden": hidden, "activation": inputs["activation"]}
     return make_driver(
         Settings(low=-bound, high=bound, observations=len(bound), **shape)
     ).describe_architecture()
@@ -196,9 +176,9 @@ def measure_network_architecture(make_driver: MakeTwinDriver, inputs: Inputs) ->
 
 def measure_inverse_clipped_norms(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure one over the first gradient norms of Q networks and policy; 0.0 beyond 1e3."""
-    steps = int(inputs["batch_size"]) + 3
+    steps = inputs["batch_size"] + 3
     journal = make_driver(
-        make_loop_settings(inputs, steps=steps, weight=float(inputs["factor"]))
+        make_loop_settings(inputs, steps=steps, weight=inputs["factor"])
     ).run_loop()
     norms = [journal.gradient_norms[part] for part in ("critic", "actor")]
     return np.array([0.0 if norm > _UNCLIPPED else 1.0 / norm for norm in norms])
@@ -206,6 +186,4 @@ def measure_inverse_clipped_norms(make_driver: MakeTwinDriver, inputs: Inputs) -
 
 def measure_adam_epsilon(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the logarithm to base 10 of the epsilon of each optimiser."""
-    return np.array(
-        make_driver(Settings(epsilon=float(inputs["documented"]))).read_log10_adam_eps()
-    )
+    return np.array(make_driver(Settings(epsilon=inputs["documented"])).read_log10_adam_eps())

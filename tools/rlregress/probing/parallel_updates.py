@@ -21,7 +21,7 @@ def count_processes_and_backward_passes_per_step(train: Train, inputs: Inputs) -
         world = distributed.get_world_size() if distributed.is_initialized() else 1
         processes.append(max(world, 1 + len(multiprocessing.active_children())))
 
-    count = int(inputs["environments"])
+    count = inputs["environments"]
     with record_differentiated_losses(note_process_count) as losses:
         training = train(Settings(4, 2 * count, 2, 4 * count, environments=count))
     return np.array([max(processes), len(losses) / len(training.rates)])

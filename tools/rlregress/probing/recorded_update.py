@@ -1,4 +1,4 @@
-"""Losses that an update differentiates, and the order of its optimizer steps."""
+"""Losses that an update differentiates, and the norms of its gradients."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from rlregress.probing.layers import compute_gradient_norm
 
 
 class RecordedUpdate(NamedTuple):
-    """The losses, gradient norms and order of the optimiser steps of an update.
+    """The losses and gradient norms of the optimiser steps of an update.
 
     Attributes:
         losses: per optimiser the loss of each of its steps: the sum of all losses differentiated
             since the last step of any of them. These losses train, whatever is logged.
         gradient_norms: the norm of all its gradients at each of its steps.
-        order: the optimisers in the order of their steps.
     """
 
     losses: dict[str, list[float]]
     gradient_norms: dict[str, list[float]]
-    order: list[str]
 
 
 @contextmanager
@@ -53,14 +51,13 @@ def record_losses_and_steps(
     optimizers: Mapping[str, torch.optim.Optimizer],
 ) -> Iterator[RecordedUpdate]:
     """Record losses and steps of these optimisers within the block."""
-    recorded = RecordedUpdate({n: [] for n in optimizers}, {n: [] for n in optimizers}, [])
+    recorded = RecordedUpdate({n: [] for n in optimizers}, {n: [] for n in optimizers})
 
     def note_step(optimizer: torch.optim.Optimizer) -> None:
         for name in [name for name in optimizers if optimizers[name] is optimizer]:
             recorded.losses[name].append(sum(losses))
             losses.clear()
             recorded.gradient_norms[name].append(compute_gradient_norm(optimizer))
-            recorded.order.append(name)
 
     with record_differentiated_losses(note_step) as losses:
         yield recorded

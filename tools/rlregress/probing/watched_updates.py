@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest import mock
 
 import torch
 
+from rlregress.measurements.loss_minimum import require_one_number as require_one_number
 from rlregress.probing.recorded_update import record_losses_and_steps
 
-_DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+#: functions that compare predictions with targets: module, name of the function.
+Distances = Sequence[tuple[Any, str]]
+TORCH_DISTANCES: Distances = [
+    (torch.nn.functional, name) for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+]
 
 
 @contextmanager
@@ -34,7 +40,7 @@ def run_and_record_losses(
     return recorded.losses
 
 
-def run_and_find_target(update: Callable[[], Any]) -> float:
+def run_and_find_target(update: Callable[[], Any], distances: Distances = TORCH_DISTANCES) -> float:
     """Run an update; return the target that a loss function compares predictions with.
 
     Raises:
@@ -53,25 +59,14 @@ def run_and_find_target(update: Callable[[], Any]) -> float:
 
         return record_and_measure
 
-    functional = torch.nn.functional
-    originals = {name: getattr(functional, name) for name in _DISTANCES}
-    try:
-        for name, distance in originals.items():
-            setattr(functional, name, wrap_distance(distance))
+    with ExitStack() as patches:
+        for module, name in distances:
+            distance = wrap_distance(getattr(module, name))
+            patches.enter_context(mock.patch.object(module, name, distance))
         update()
-    finally:
-        for name, distance in originals.items():
-            setattr(functional, name, distance)
     numbers = torch.cat(recorded).tolist() if recorded else []
     if not numbers:
-        raise RuntimeError("the update called none of PyTorch's distance functions")
+        raise RuntimeError("the update called none of the distance functions")
     if max(numbers) - min(numbers) > 1e-6 * max(map(abs, numbers)):
         raise RuntimeError(f"equal transitions have different targets: {sorted(set(numbers))[:3]}")
-    return numbers[0]
-
-
-def require_one_number(numbers: list[float]) -> float:
-    """Return the one number of a list; raise RuntimeError if there are more or none."""
-    if len(numbers) != 1:
-        raise RuntimeError(f"expected one step of the optimiser, saw {len(numbers)}")
     return numbers[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rlregress.frameworks.base import Adapter, Framework
 
+#: below ``sb3_contrib``.
+_PUBLIC = ("ars", "crossq", "ppo_mask", "ppo_recurrent", "qrdqn", "tqc", "trpo")
 #: QR-DQN, with the details of DQN as well, TQC and CrossQ, with those of SAC, and ARS.
 #: MaskablePPO, RecurrentPPO and TRPO have details of PPO beside their own.
 ADAPTER = Adapter(
@@ -22,8 +24,7 @@ ADAPTER = Adapter(
         scopes=("library", "CrossQ", "MaskablePPO", "RecurrentPPO", "TRPO"),
         public=(
             "sb3_contrib",
-            *(f"sb3_contrib.{module}" for module in ("ars", "crossq", "ppo_mask", "ppo_recurrent")),
-            *(f"sb3_contrib.{module}" for module in ("qrdqn", "tqc", "trpo")),
+            *(f"sb3_contrib.{module}" for module in _PUBLIC),
         ),
     ),
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import sb3_contrib
@@ -19,17 +18,8 @@ from rlregress.frameworks.sb3.load import (
     read_settings_of_agent,
 )
 from rlregress.probing.file_kinds import TrainingWithFiles
-from rlregress.probing.interface import Unsupported
 
 __all__ = ["list_trainings_with_files", "load_user_agent", "read_settings_of_agent"]
-
-
-def find_algorithm_class(title: str) -> Any:
-    """Return the class of an algorithm; Unsupported where this version has none."""
-    algorithm = getattr(sb3_contrib, title, None)
-    if algorithm is None:
-        raise Unsupported(f"this version has no {title}")
-    return algorithm
 
 
 class _FirstActionForbidden(gyms.Wrapper):
@@ -40,36 +30,29 @@ class _FirstActionForbidden(gyms.Wrapper):
         return np.arange(self.action_space.n) > 0
 
 
-def _make_agent_recipe(
-    title: str, make_arguments: Callable[[], dict[str, Any]], **fields: Any
-) -> AgentRecipe:
-    return AgentRecipe(
-        title.lower(), make_arguments, partial(find_algorithm_class, title), title, **fields
-    )
-
-
+_make_agent_recipe = partial(AgentRecipe, library=sb3_contrib)
 _ON_POLICY = {**ON_POLICY, "batch_size": 16, "n_epochs": 2}
 _SMALL = {"net_arch": [8, 8]}
 _RECIPES = (
-    _make_agent_recipe("QRDQN", lambda: {**OFF_POLICY, "exploration_fraction": 0.9,
+    _make_agent_recipe("QRDQN", {**OFF_POLICY, "exploration_fraction": 0.9,
                              "target_update_interval": 20},
            discrete=True, rows=True, networks={**_SMALL, "n_quantiles": 5}),
-    _make_agent_recipe("TQC", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5",
+    _make_agent_recipe("TQC", {**OFF_POLICY, "ent_coef": "auto_0.5",
                            "top_quantiles_to_drop_per_net": 1},
            rows=True, networks={**_SMALL, "n_quantiles": 5}),
     _make_agent_recipe("TRPO",
-    lambda: {"n_steps": 16, "batch_size": 16, "gamma": 0.97, "gae_lambda": 0.9,
+    {"n_steps": 16, "batch_size": 16, "gamma": 0.97, "gae_lambda": 0.9,
                             "cg_max_steps": 7, "target_kl": 0.02},
            several=True),
-    _make_agent_recipe("MaskablePPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
+    _make_agent_recipe("MaskablePPO", {**_ON_POLICY, "clip_range_vf": 0.2},
            discrete=True, several=True, around=_FirstActionForbidden),
-    _make_agent_recipe("RecurrentPPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
+    _make_agent_recipe("RecurrentPPO", {**_ON_POLICY, "clip_range_vf": 0.2},
            several=True, policy="MlpLstmPolicy", networks={**_SMALL, "lstm_hidden_size": 8}),
-    _make_agent_recipe("CrossQ", lambda: {**{k: v for k, v in OFF_POLICY.items() if k != "tau"},
+    _make_agent_recipe("CrossQ", {**{k: v for k, v in OFF_POLICY.items() if k != "tau"},
                               "ent_coef": "auto_0.5", "policy_delay": 2},
            rows=True),
     _make_agent_recipe("ARS",
-    lambda: {"n_delta": 3, "n_top": 2, "learning_rate": 0.03, "delta_std": 0.04},
+    {"n_delta": 3, "n_top": 2, "learning_rate": 0.03, "delta_std": 0.04},
            policy="LinearPolicy", networks={"with_bias": True}),
 )  # fmt: skip
 

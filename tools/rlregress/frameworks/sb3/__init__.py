@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from rlregress.frameworks.base import Adapter, Framework
 
+#: below ``stable_baselines3``.
+_PUBLIC = (
+    "a2c", "ddpg", "dqn", "her", "ppo", "sac", "td3", "dqn.policies", "sac.policies",
+    "td3.policies", "common.atari_wrappers", "common.base_class", "common.buffers",
+    "common.callbacks", "common.cmd_util", "common.distributions", "common.env_checker",
+    "common.env_util", "common.evaluation", "common.monitor", "common.noise",
+    "common.off_policy_algorithm", "common.on_policy_algorithm", "common.policies",
+    "common.preprocessing", "common.running_mean_std", "common.sb2_compat.rmsprop_tf_like",
+    "common.torch_layers", "common.utils", "common.vec_env",
+)  # fmt: skip
 #: Stable-Baselines3: PPO, SAC and TD3 with their own ``learn``.
 ADAPTER = Adapter(
     "sb3",
@@ -14,37 +24,7 @@ ADAPTER = Adapter(
         modules=("stable_baselines3",),
         public=(
             "stable_baselines3",
-            *(
-                f"stable_baselines3.{package}"
-                for package in ("a2c", "ddpg", "dqn", "her", "ppo", "sac")
-            ),
-            "stable_baselines3.td3",
-            *(f"stable_baselines3.{package}.policies" for package in ("dqn", "sac", "td3")),
-            *(
-                f"stable_baselines3.common.{module}"
-                for module in (
-                    "atari_wrappers",
-                    "base_class",
-                    "buffers",
-                    "callbacks",
-                    "cmd_util",
-                    "distributions",
-                    "env_checker",
-                    "env_util",
-                    "evaluation",
-                    "monitor",
-                    "noise",
-                    "off_policy_algorithm",
-                    "on_policy_algorithm",
-                    "policies",
-                    "preprocessing",
-                    "running_mean_std",
-                    "sb2_compat.rmsprop_tf_like",
-                    "torch_layers",
-                    "utils",
-                    "vec_env",
-                )
-            ),
+            *(f"stable_baselines3.{module}" for module in _PUBLIC),
         ),
         algorithms=("ppo", "sac", "td3"),
         discrete=("ppo",),

@@ -15,10 +15,9 @@ from unittest import mock
 import numpy as np
 import torch
 from stable_baselines3 import __version__
-from stable_baselines3.common import logger, utils
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.library import find_policy_class
+from rlregress.frameworks.sb3.library import find_policy_class, silence_agent
 from rlregress.probing.families import is_absent_name
 from rlregress.probing.interface import Unsupported
 
@@ -88,11 +87,6 @@ def name_policy_of_dense_layers(algorithm: Any, environment: Any) -> str:
     return next((name for name in named if name.startswith(kind)), f"{kind}Policy")
 
 
-def convert_sizes_to_net_arch(policy_sizes: list[int], value_sizes: list[int]) -> Any:
-    """Return the ``net_arch`` of an actor-critic from the hidden sizes of its two networks."""
-    return convert_networks_to_net_arch({"pi": policy_sizes, "vf": value_sizes})
-
-
 def convert_networks_to_net_arch(networks: dict[str, Any]) -> Any:
     """Return the hidden sizes of an actor-critic's networks as this version's ``net_arch``."""
     return [networks] if _read_version_numbers() < (1, 7) else networks
@@ -118,17 +112,6 @@ def adapt_agent_to_current_names(agent: Any, arguments: Mapping[str, Any]) -> An
     if arguments.get("gradient_steps") == 0 and _read_version_numbers() < (1, 2):
         _let_learn_only_collect(agent)
     return agent
-
-
-def silence_agent(agent: Any) -> None:
-    """Turn the agent's logger off, as it would leave a folder behind."""
-    nowhere = logger.Logger(folder=None, output_formats=[])
-    if hasattr(agent, "set_logger"):
-        agent.set_logger(nowhere)
-        return
-    # until 1.0 all agents shared one, which ``learn`` made anew
-    logger.Logger.CURRENT = agent.logger = nowhere
-    utils.configure_logger = lambda *_, **__: None
 
 
 def _add_train_method(agent: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import stable_baselines3
 import torch
+from stable_baselines3.common import logger, utils
 
 from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import Unsupported
@@ -22,11 +23,11 @@ from rlregress.probing.interface import Unsupported
 _LIBRARY = stable_baselines3.__name__
 
 
-def find_algorithm_class(name: str) -> Any:
+def find_algorithm_class(name: str, library: Any = stable_baselines3) -> Any:
     """Return the class of an algorithm; Unsupported where this version has none."""
-    algorithm = getattr(stable_baselines3, name.upper(), None)
+    algorithm = getattr(library, name, None)
     if algorithm is None:
-        raise Unsupported(f"this version has no {name.upper()}")
+        raise Unsupported(f"this version has no {name}")
     return algorithm
 
 
@@ -72,13 +73,16 @@ def name_missing_device() -> str:
     return "cuda:0"
 
 
-def silence_agent(model: Any) -> Any:
-    """Return the agent, with a logger that leaves no folder behind."""
-    if hasattr(model, "set_logger"):
-        from stable_baselines3.common.logger import Logger
-
-        model.set_logger(Logger(folder=None, output_formats=[]))
-    return model
+def silence_agent(agent: Any) -> Any:
+    """Return the agent, with its logger off, as it would leave a folder behind."""
+    nowhere = logger.Logger(folder=None, output_formats=[])
+    if hasattr(agent, "set_logger"):
+        agent.set_logger(nowhere)
+    else:
+        # until 1.0 all agents shared one, which ``learn`` made anew
+        logger.Logger.CURRENT = agent.logger = nowhere
+        utils.configure_logger = lambda *_, **__: None
+    return agent
 
 
 def is_raised_by_library(error: BaseException) -> bool:

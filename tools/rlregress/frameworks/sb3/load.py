@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import stable_baselines3
 import torch
 from stable_baselines3.common.utils import set_random_seed
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
@@ -28,6 +29,7 @@ from rlregress.frameworks.sb3.library import (
 from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
 from rlregress.probing.interface import Unsupported
+from rlregress.probing.trace_trainings import LazyValue, resolve_lazy_arguments
 
 #: environment steps of the training, and of what goes on after it.
 _STEPS, _MORE = 64, 32
@@ -54,15 +56,18 @@ def _make_noise() -> Any:
     return noise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
 
 
+_NOISE = LazyValue(_make_noise)
+_FALLING = user_code.make_falling_rate(1e-3)
+
+
 @dataclass(frozen=True)
 class AgentRecipe:
     """How to make an agent of an algorithm that is then saved.
 
     Attributes:
-        name: of the algorithm, as in "sac model".
-        make_arguments: returns the arguments of its class.
-        find_class: returns its class; raises Unsupported where this version has none.
-        title: of the class, in words.
+        title: of its class.
+        arguments: of its class.
+        library: the package that has the class.
         policy: name of the policy.
         networks: arguments of the policy.
         discrete: whether its actions are discrete.
@@ -72,10 +77,9 @@ class AgentRecipe:
         around: what an environment has to be wrapped with.
     """
 
-    name: str
-    make_arguments: Callable[[], dict[str, Any]]
-    find_class: Callable[[], Any]
     title: str
+    arguments: Mapping[str, Any]
+    library: Any = stable_baselines3
     policy: str = "MlpPolicy"
     networks: Mapping[str, Any] = field(default_factory=lambda: {"net_arch": [8, 8]})
     discrete: bool = False
@@ -84,28 +88,26 @@ class AgentRecipe:
     rows: bool = False
     around: Callable[[Any], Any] = lambda environment: environment
 
+    @property
+    def name(self) -> str:
+        """The name of the algorithm, as in "sac model"."""
+        return self.title.lower()
 
-def _make_agent_recipe(
-    name: str, make_arguments: Callable[[], dict[str, Any]], **fields: Any
-) -> AgentRecipe:
-    find_class = partial(find_algorithm_class, name)
-    return AgentRecipe(name, make_arguments, find_class, name.upper(), **fields)
+    def find_class(self) -> Any:
+        """Return the class; Unsupported where this version has none."""
+        return find_algorithm_class(self.title, self.library)
 
 
 # until 1.2 no other algorithm takes several environments
 _RECIPES = (
-    _make_agent_recipe("ppo",
-    lambda: {**ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
-                         "learning_rate": user_code.make_falling_rate(1e-3)},
-         several=True, normalised=True),
-    _make_agent_recipe("a2c", lambda: {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
-    _make_agent_recipe("sac", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
-    _make_agent_recipe("td3", lambda: {**OFF_POLICY, "action_noise": _make_noise()}, rows=True),
-    _make_agent_recipe("ddpg", lambda: {**OFF_POLICY, "action_noise": _make_noise()}, rows=True),
-    _make_agent_recipe("dqn",
-    lambda: {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
-                         "learning_rate": user_code.make_falling_rate(1e-3)},
-         discrete=True, rows=True),
+    AgentRecipe("PPO", {**ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
+                        "learning_rate": _FALLING}, several=True, normalised=True),
+    AgentRecipe("A2C", {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
+    AgentRecipe("SAC", {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
+    AgentRecipe("TD3", {**OFF_POLICY, "action_noise": _NOISE}, rows=True),
+    AgentRecipe("DDPG", {**OFF_POLICY, "action_noise": _NOISE}, rows=True),
+    AgentRecipe("DQN", {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
+                        "learning_rate": _FALLING}, discrete=True, rows=True),
 )  # fmt: skip
 
 
@@ -120,16 +122,13 @@ def _train_agent(recipe: AgentRecipe, make_env: Callable[..., Any], seed: int) -
     environment: Any = _make_environments(recipe, make_env)
     if recipe.normalised:
         environment = VecNormalize(environment, clip_reward=5.0, clip_obs=2.0, gamma=0.97)
-    agent = _make_agent(recipe, environment, seed)
-    compat.silence_agent(agent)
-    agent.learn(_STEPS)
-    return agent
+    return _make_agent(recipe, environment, seed).learn(_STEPS)
 
 
 def _make_agent(recipe: AgentRecipe, environment: Any, seed: int) -> Any:
     return make_agent(
         recipe.find_class(), recipe.policy, environment, seed=seed,
-        policy_kwargs=dict(recipe.networks), **recipe.make_arguments(),
+        policy_kwargs=dict(recipe.networks), **resolve_lazy_arguments(recipe.arguments),
     )  # fmt: skip
 
 
@@ -196,7 +195,6 @@ def _learn_and_list_parameters(agent: Any) -> Iterator[Item]:
     """Train for one rollout, or one step, and yield the parameters; then for more steps, again."""
     learn = type(agent).learn
     steps = agent.get_env().num_envs * getattr(agent, "n_steps", 1)
-    compat.silence_agent(agent)
     agent.set_random_seed(0)
     for name, further_steps in (("next update", steps), ("continued training", _MORE)):
         agent.learn(further_steps, reset_num_timesteps=False)
@@ -205,7 +203,6 @@ def _learn_and_list_parameters(agent: Any) -> Iterator[Item]:
 
 def _update_and_list_parameters(agent: Any) -> Iterator[Item]:
     """Update once on the loaded replay rows, and yield the parameters; then train on new ones."""
-    compat.silence_agent(agent)
     agent.set_random_seed(0)
     agent.train(gradient_steps=1, batch_size=16)
     yield "next update", agent.get_parameters(), type(agent).train
@@ -217,6 +214,14 @@ def _update_and_list_parameters(agent: Any) -> Iterator[Item]:
 # -- kinds -----------------------------------------------------------------------------------------
 
 
+def _save_agent(agent: Any, folder: str) -> None:
+    agent.save(os.path.join(folder, _MODEL))
+
+
+def _make_new_agent(recipe: AgentRecipe, make_env: Callable[..., Any]) -> Any:
+    return _make_agent(recipe, _make_environments(recipe, make_env), seed=2)
+
+
 def _load_agent(recipe: AgentRecipe, make_env: Callable[..., Any], folder: str) -> Any:
     environment = _make_environments(recipe, make_env)
     path = os.path.join(folder, _MODEL)
@@ -226,7 +231,7 @@ def _load_agent(recipe: AgentRecipe, make_env: Callable[..., Any], folder: str) 
 def _make_kind_of_agent_file(recipe: AgentRecipe) -> FileKind:
     return FileKind(
         f"{recipe.name} model", f"{recipe.title}.save, {recipe.title}.load",
-        save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
+        save=_save_agent,
         load=partial(_load_agent, recipe), state=_list_items_of_agent,
         go_on=_learn_and_list_parameters,
     )  # fmt: skip
@@ -236,7 +241,7 @@ def _make_kind_of_parameter_file(recipe: AgentRecipe) -> FileKind:
     """Return the kind of a file of an agent from which a new agent takes only the parameters."""
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _make_agent(recipe, _make_environments(recipe, make_env), seed=2)
+        agent = _make_new_agent(recipe, make_env)
         agent.set_parameters(os.path.join(folder, _MODEL), device="cpu")
         return agent
 
@@ -246,7 +251,7 @@ def _make_kind_of_parameter_file(recipe: AgentRecipe) -> FileKind:
 
     return FileKind(
         f"{recipe.name} parameters", f"{recipe.title}.save, set_parameters",
-        save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
+        save=_save_agent,
         load=load_from_folder, state=list_items_of_agent, go_on=lambda agent: (),
     )  # fmt: skip
 
@@ -258,7 +263,7 @@ def _make_kind_of_policy_file(recipe: AgentRecipe) -> FileKind:
         return agent.policy
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _make_agent(recipe, _make_environments(recipe, make_env), seed=2)
+        agent = _make_new_agent(recipe, make_env)
         return type(agent.policy).load(os.path.join(folder, _POLICY), device="cpu")
 
     def list_items_of_policy(policy: Any) -> Iterator[Item]:
@@ -275,7 +280,7 @@ def _make_kind_of_policy_file(recipe: AgentRecipe) -> FileKind:
 
 def _make_kind_of_buffer_file(recipe: AgentRecipe) -> FileKind:
     def save_buffer(agent: Any, folder: str) -> None:
-        agent.save(os.path.join(folder, _MODEL))
+        _save_agent(agent, folder)
         agent.save_replay_buffer(os.path.join(folder, _ROWS))
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:

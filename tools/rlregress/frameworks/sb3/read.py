@@ -21,6 +21,7 @@ from rlregress.frameworks.sb3.train.training import (
 )
 from rlregress.probing.families import read_each_or_mark_unread
 from rlregress.probing.interface import Unprobed
+from rlregress.probing.layers import list_linear_layers
 from rlregress.probing.scripted import Scripted
 
 #: hyperparameters that are no keyword of their own -> the keyword that sets them.
@@ -105,7 +106,7 @@ def read_applied_hyperparameters(
 
 
 def _list_layer_sizes(network: nn.Module) -> list[int]:
-    return [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
+    return [layer.out_features for layer in list_linear_layers(network)]
 
 
 def _read_learning_rate(optimizer: Any) -> float:
@@ -118,7 +119,11 @@ def read_values_of_agent(algorithm: str, model: Any) -> dict[str, Any]:
     Those without a keyword of its class are left out.
     """
     names, _ = split_names_by_keyword(algorithm, type(model))
-    return {name: read(model) for name, read in _READERS[algorithm].items() if name in names}
+    readers = _READERS[algorithm]
+    return {
+        name: readers[name](model) if name in readers else getattr(model, own)
+        for name, own in names.items()
+    }
 
 
 def _read_value_clip(model: Any) -> Any:
@@ -138,45 +143,30 @@ def _read_noise(model: Any) -> Any:
 
 
 _Readers = dict[str, Callable[[Any], Any]]
-_PPO: _Readers = {
-    "learning_rate": lambda model: model.lr_schedule(1.0),
-    "anneal_learning_rate": lambda model: model.lr_schedule(0.5) != model.lr_schedule(1.0),
-    "rollout_steps": lambda model: model.n_steps,
-    "minibatch_size": lambda model: model.batch_size,
-    "epochs": lambda model: model.n_epochs,
-    "discount": lambda model: model.gamma,
-    "gae_lambda": lambda model: model.gae_lambda,
-    "clip_range": lambda model: model.clip_range(1.0),
-    "value_clip_range": _read_value_clip,
-    "normalize_advantage": lambda model: model.normalize_advantage,
-    "entropy_coefficient": lambda model: model.ent_coef,
-    "value_coefficient": lambda model: model.vf_coef,
-    # an infinite bound clips nothing
-    "max_gradient_norm": lambda model: (
-        None if model.max_grad_norm == math.inf else model.max_grad_norm
-    ),
-    "target_kl": lambda model: model.target_kl,
-    "hidden_sizes": lambda model: _list_layer_sizes(model.policy.mlp_extractor.policy_net),
-}
 _OFF_POLICY: _Readers = {
     "learning_rate": lambda model: _read_learning_rate(
         getattr(model, "actor", model.policy).optimizer
     ),
-    "minibatch_size": lambda model: model.batch_size,
-    "replay_size": lambda model: model.buffer_size,
-    "learning_starts": lambda model: model.learning_starts,
-    "polyak_coefficient": lambda model: model.tau,
-    "discount": lambda model: model.gamma,
     "steps_per_collection": compat.read_train_frequency,
-    "updates_per_collection": lambda model: model.gradient_steps,
 }
 _DDPG: _Readers = {
     **_OFF_POLICY,
     "exploration_noise": _read_noise,
     "hidden_sizes": lambda model: _list_layer_sizes(model.actor.mu)[:-1],
 }
+#: what is not an attribute of the agent that is named like the keyword.
 _READERS: dict[str, _Readers] = {
-    "ppo": _PPO,
+    "ppo": {
+        "learning_rate": lambda model: model.lr_schedule(1.0),
+        "anneal_learning_rate": lambda model: model.lr_schedule(0.5) != model.lr_schedule(1.0),
+        "clip_range": lambda model: model.clip_range(1.0),
+        "value_clip_range": _read_value_clip,
+        # an infinite bound clips nothing
+        "max_gradient_norm": lambda model: (
+            None if model.max_grad_norm == math.inf else model.max_grad_norm
+        ),
+        "hidden_sizes": lambda model: _list_layer_sizes(model.policy.mlp_extractor.policy_net),
+    },
     "sac": {
         **_OFF_POLICY,
         "critic_learning_rate": lambda model: _read_learning_rate(model.critic.optimizer),
@@ -184,23 +174,12 @@ _READERS: dict[str, _Readers] = {
         # of a logarithm of 32 bits
         "initial_temperature": lambda model: round(float(model.log_ent_coef.detach().exp()), 6),
         "target_entropy": _read_target_entropy,
-        "target_update_interval": lambda model: model.target_update_interval,
         "hidden_sizes": lambda model: _list_layer_sizes(model.actor.latent_pi),
     },
-    "td3": {
-        **_DDPG,
-        "policy_delay": lambda model: model.policy_delay,
-        "target_noise": lambda model: model.target_policy_noise,
-        "target_noise_clip": lambda model: model.target_noise_clip,
-    },
+    "td3": _DDPG,
     "ddpg": _DDPG,
     "dqn": {
         **_OFF_POLICY,
-        "target_update_interval": lambda model: model.target_update_interval,
-        "max_gradient_norm": lambda model: model.max_grad_norm,
-        "exploration_initial": lambda model: model.exploration_initial_eps,
-        "exploration_final": lambda model: model.exploration_final_eps,
-        "exploration_fraction": lambda model: model.exploration_fraction,
         # the network that acts is the first of two
         "hidden_sizes": lambda model: _list_layer_sizes(next(model.policy.children()))[:-1],
     },

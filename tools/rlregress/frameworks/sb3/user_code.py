@@ -219,32 +219,20 @@ class ReducedFloat64Rewards(VecEnvWrapper):
 
 def make_batch_norm_extractor_class() -> Any:
     """Return the class of a features extractor with batch normalisation, as a user writes one."""
-
-    def make_layers(size: int) -> Any:
-        return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(size))
-
-    return _make_extractor_class(make_layers)
+    return _make_extractor_class(lambda size: [nn.BatchNorm1d(size)])
 
 
 def make_dropout_extractor_class() -> Any:
     """Return the class of a features extractor with dropout."""
-
-    def make_layers(size: int) -> Any:
-        return nn.Sequential(nn.Flatten(), nn.Linear(size, size), nn.Dropout(0.5))
-
-    return _make_extractor_class(make_layers)
+    return _make_extractor_class(lambda size: [nn.Linear(size, size), nn.Dropout(0.5)])
 
 
 def make_extractor_class_without_bias() -> Any:
     """Return the class of a features extractor whose layer has no bias."""
-
-    def make_layers(size: int) -> Any:
-        return nn.Sequential(nn.Flatten(), nn.Linear(size, size, bias=False), nn.Tanh())
-
-    return _make_extractor_class(make_layers)
+    return _make_extractor_class(lambda size: [nn.Linear(size, size, bias=False), nn.Tanh()])
 
 
-def _make_extractor_class(make_layers: Callable[[int], Any]) -> Any:
+def _make_extractor_class(make_layers: Callable[[int], list[nn.Module]]) -> Any:
     base = find_in_library("common.torch_layers", "BaseFeaturesExtractor")
 
     class UserExtractor(base):  # type: ignore[misc, valid-type]
@@ -253,7 +241,7 @@ def _make_extractor_class(make_layers: Callable[[int], Any]) -> Any:
         def __init__(self, observation_space: Any) -> None:
             size = int(np.prod(observation_space.shape))
             super().__init__(observation_space, size)
-            self.layers = make_layers(size)
+            self.layers = nn.Sequential(nn.Flatten(), *make_layers(size))
 
         def forward(self, observations: Any) -> Any:
             return self.layers(observations)
@@ -322,25 +310,14 @@ class CountingCallback(BaseCallback):
         return self.num_timesteps < self._steps
 
 
-def list_optimizers(model: Any) -> list[Any]:
-    """Return the optimisers of an agent's policy, of its parts and of its temperature."""
-    parts = [model.policy, *model.policy.children()]
-    candidates = [getattr(part, "optimizer", None) for part in parts]
-    # a part that no optimiser moves has none, and so has a temperature that is given
-    return [
-        optimizer
-        for optimizer in (*candidates, getattr(model, "ent_coef_optimizer", None))
-        if optimizer is not None
-    ]
-
-
 def list_learning_rates(model: Any) -> list[float]:
-    """Return the learning rates of all optimisers of an agent."""
-    return [
-        float(group["lr"])
-        for optimizer in list_optimizers(model)
-        for group in optimizer.param_groups
-    ]
+    """Return the learning rates of the optimisers of a policy, its parts and its temperature."""
+    parts = [model.policy, *model.policy.children()]
+    optimizers = [getattr(part, "optimizer", None) for part in parts]
+    optimizers.append(getattr(model, "ent_coef_optimizer", None))
+    # a part that no optimiser moves has none, and so has a temperature that is given
+    present = [optimizer for optimizer in optimizers if optimizer is not None]
+    return [float(group["lr"]) for optimizer in present for group in optimizer.param_groups]
 
 
 def make_falling_rate(initial: float, number: Any = float) -> Callable[[float], Any]:

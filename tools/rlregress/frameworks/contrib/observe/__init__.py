@@ -7,7 +7,6 @@ Where several classes have one detail, the scopes of all but the first are their
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from rlregress.probing import families
 from rlregress.probing.interface import Probe
@@ -16,28 +15,13 @@ _ACTOR_CRITICS = "is not probed yet on its on-policy classes"
 _OF_SB3 = "uses the code of Stable-Baselines3, which is checked there"
 
 
-def _expand_probe_to_scopes(
-    family: Any, detail_id: str, probe_or_scopes: Any
-) -> Mapping[str, Probe]:
-    """Return scope -> probe; a single probe has the scope "library".
-
-    Args:
-        probe_or_scopes: a probe of "library", scopes with their probes, or names of classes.
-    """
-    if isinstance(probe_or_scopes, tuple):
-        return {name: family.make_probe_of_class(detail_id, name) for name in probe_or_scopes}
-    if isinstance(probe_or_scopes, Mapping):
-        return probe_or_scopes
-    return {"library": probe_or_scopes}
-
-
 def list_probes() -> Mapping[tuple[str, str], Probe]:
-    """Return (detail id, scope) -> probe."""
+    """Return (detail id, scope) -> probe; a probe without a scope has the scope "library"."""
     return {
         (detail, scope): probe
         for family in families.import_families(__name__)
-        for detail, of_detail in family.PROBES.items()
-        for scope, probe in _expand_probe_to_scopes(family, detail, of_detail).items()
+        for detail, probes in family.PROBES.items()
+        for scope, probe in (probes if isinstance(probes, Mapping) else {"library": probes}).items()
     }
 
 

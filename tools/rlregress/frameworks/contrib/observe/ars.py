@@ -24,7 +24,7 @@ def _measure_steps_along_directions(inputs: Inputs, learning_rate: float = 1.0) 
         "MlpPolicy",
         Scripted(),
         n_delta=count,
-        n_top=int(inputs["count"]),
+        n_top=inputs["count"],
         learning_rate=learning_rate,
         delta_std=1.0,
         # more parameters than directions
@@ -48,11 +48,11 @@ def _measure_steps_along_directions(inputs: Inputs, learning_rate: float = 1.0) 
 
 def _measure_used_directions(inputs: Inputs) -> np.ndarray:
     sizes = np.abs(_measure_steps_along_directions(inputs))
-    return (sizes > _NONE * sizes.max()).astype(np.float64)
+    return sizes > _NONE * sizes.max()
 
 
 def _measure_step_factor(inputs: Inputs) -> np.ndarray:
-    coefficients = _measure_steps_along_directions(inputs, float(inputs["learning_rate"]))
+    coefficients = _measure_steps_along_directions(inputs, inputs["learning_rate"])
     largest = int(np.argmax(np.abs(coefficients)))
     return np.array([coefficients[largest] / (inputs["plus"] - inputs["minus"])[largest]])
 

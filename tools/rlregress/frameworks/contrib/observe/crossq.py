@@ -58,8 +58,8 @@ def _get_first_policy_norm_layer(agent: Any) -> Any:
 
 def _set_running_statistics(layer: Any, inputs: Inputs) -> None:
     with torch.no_grad():
-        layer.ra_mean.fill_(float(inputs["mean"]))
-        layer.ra_var.fill_(float(inputs["variance"]))
+        layer.ra_mean.fill_(inputs["mean"])
+        layer.ra_var.fill_(inputs["variance"])
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def _find_output_for_number(passes: list[_Pass], number: float) -> float:
 
 
 def _measure_outputs_of_joint_batch(inputs: Inputs) -> np.ndarray:
-    size = int(inputs["batch_size"])
+    size = inputs["batch_size"]
     agent = _make_agent(buffer_size=size)
     _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
     with _record_passes(_get_first_critic_norm_layer(agent)) as passes:
@@ -96,7 +96,7 @@ def _measure_outputs_of_joint_batch(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_next_value_and_gradient_scale(inputs: Inputs) -> np.ndarray:
-    size, discount = int(inputs["batch_size"]), float(inputs["discount"])
+    size, discount = inputs["batch_size"], inputs["discount"]
     agent = _make_agent(gamma=discount, ent_coef=0.0, buffer_size=size)
     critics = [module for module in agent.policy.modules() if hasattr(module, "q_networks")]
     for critic, number in [
@@ -104,7 +104,7 @@ def _measure_next_value_and_gradient_scale(inputs: Inputs) -> np.ndarray:
         (agent.critic, "value"),
     ]:
         probe_agents.make_critics_constant(critic, [inputs[number]] * len(critic.q_networks))
-    probe_agents.add_equal_transitions(agent, size, reward=float(inputs["reward"]))
+    probe_agents.add_equal_transitions(agent, size, reward=inputs["reward"])
     gradients: list[float] = []
 
     def note_gradient_at_step() -> None:
@@ -115,9 +115,9 @@ def _measure_next_value_and_gradient_scale(inputs: Inputs) -> np.ndarray:
         target = watched_updates.run_and_find_target(
             lambda: agent.train(gradient_steps=1, batch_size=size)
         )
-    error = float(inputs["value"]) - target
+    error = inputs["value"] - target
     gradient = watched_updates.require_one_number(gradients)
-    return np.array([(target - float(inputs["reward"])) / discount, gradient / error])
+    return np.array([(target - inputs["reward"]) / discount, gradient / error])
 
 
 def _normalise_after_updates(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
@@ -131,10 +131,10 @@ def _normalise_after_updates(layer: Any, numbers: np.ndarray, updates: int) -> n
 
 
 def _measure_renormalisation_limits_and_warmup(inputs: Inputs) -> np.ndarray:
-    agent, far = _make_agent(), float(inputs["far"])
+    agent, far = _make_agent(), inputs["far"]
     agent.policy.set_training_mode(True)
     layer = _get_first_critic_norm_layer(agent)
-    numbers = np.linspace(-1.0, 1.0, int(inputs["batch_size"]))
+    numbers = np.linspace(-1.0, 1.0, inputs["batch_size"])
     numbers /= numbers.std(ddof=1)
     first, end = 0, _LONGEST
     while first < end:
@@ -142,7 +142,7 @@ def _measure_renormalisation_limits_and_warmup(inputs: Inputs) -> np.ndarray:
         # statistics of the batch alone leave nothing of its mean
         renormalised = abs(_normalise_after_updates(layer, numbers + far, middle).mean()) > 1.0
         first, end = (first, middle) if renormalised else (middle + 1, end)
-    other_rows = (numbers * far, numbers * float(inputs["deviation"]) + far)
+    other_rows = (numbers * far, numbers * inputs["deviation"] + far)
     wide, shifted = (_normalise_after_updates(layer, n, _LONGEST) for n in other_rows)
     return np.array([wide.std(ddof=1), shifted.mean(), first])
 
@@ -150,16 +150,16 @@ def _measure_renormalisation_limits_and_warmup(inputs: Inputs) -> np.ndarray:
 def _measure_running_statistics(inputs: Inputs) -> np.ndarray:
     agent = _make_agent()
     agent.policy.set_training_mode(True)
-    away = np.resize([1.0, -1.0], int(inputs["batch_size"])) * float(inputs["away"])
+    away = np.resize([1.0, -1.0], inputs["batch_size"]) * inputs["away"]
     statistics: list[float] = []
     for layer in (_get_first_critic_norm_layer(agent), _get_first_policy_norm_layer(agent)):
-        _normalise_after_updates(layer, away + float(inputs["batch_mean"]), updates=0)
+        _normalise_after_updates(layer, away + inputs["batch_mean"], updates=0)
         statistics += [float(layer.ra_mean[0]), float(layer.ra_var[0])]
     return np.array(statistics)
 
 
 def _measure_normalised_observation_when_acting(inputs: Inputs) -> np.ndarray:
-    size = int(inputs["batch_size"])
+    size = inputs["batch_size"]
     environment = Scripted(observations=inputs["current"], next_observations=inputs["current"])
     agent = _make_agent(environment, gradient_steps=0, buffer_size=size)
     _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
@@ -173,12 +173,12 @@ def _measure_normalised_observation_when_acting(inputs: Inputs) -> np.ndarray:
         with _record_passes(layer) as passes:
             act()
         acting.append(_find_output_for_number(passes, inputs["current"]))
-    has_moved = float(layer.ra_mean[0]) != float(inputs["mean"])
-    return np.array([*acting, has_moved], dtype=np.float64)
+    has_moved = float(layer.ra_mean[0]) != inputs["mean"]
+    return np.array([*acting, has_moved])
 
 
 def _measure_statistics_used_in_policy_loss(inputs: Inputs) -> np.ndarray:
-    size = int(inputs["batch_size"])
+    size = inputs["batch_size"]
     agent = _make_agent(policy_delay=1, buffer_size=size)
     halves = [inputs["current"], inputs["other"]] * (size // 2)
     _add_transitions(agent, halves, inputs["next"])
@@ -230,7 +230,7 @@ def _measure_networks(inputs: Inputs) -> np.ndarray:
         layer.out_features for network in networks for layer in list_linear_layers(network)[:2]
     ]
     counts = [len(_list_norm_layers(network)) for network in networks]
-    return np.array([*widths, *counts], dtype=float)
+    return np.array([*widths, *counts])
 
 
 PROBES: Mapping[str, Probe] = {

@@ -48,7 +48,7 @@ def _measure_probabilities(inputs: Inputs) -> np.ndarray:
     for masks in (np.concatenate([np.ones_like(mask), mask]), None):
         both.apply_masking(masks)
         probabilities.append(both.distributions[1].probs[0].numpy())
-    return np.concatenate(probabilities).astype(np.float64)
+    return np.concatenate(probabilities)
 
 
 def _measure_entropy(inputs: Inputs) -> np.ndarray:
@@ -58,7 +58,7 @@ def _measure_entropy(inputs: Inputs) -> np.ndarray:
         _, _, entropy = _make_agent_with_masked_logits(inputs).policy.evaluate_actions(
             torch.zeros(1, 1), first, mask
         )
-    return entropy.numpy().astype(np.float64)
+    return entropy.numpy()
 
 
 def _measure_use_of_masks_in_update(inputs: Inputs) -> np.ndarray:
@@ -71,9 +71,7 @@ def _measure_use_of_masks_in_update(inputs: Inputs) -> np.ndarray:
     with watched_updates.call_before_steps(agent.policy.optimizer, note_gradient_at_step):
         agent.learn(_ROWS)
     is_chosen = bool(np.any(agent.rollout_buffer.actions == 2))
-    return np.array(
-        [is_chosen, abs(watched_updates.require_one_number(gradients)) > _NONE], dtype=np.float64
-    )
+    return np.array([is_chosen, abs(watched_updates.require_one_number(gradients)) > _NONE])
 
 
 def _measure_use_of_masks_in_predict(inputs: Inputs) -> np.ndarray:

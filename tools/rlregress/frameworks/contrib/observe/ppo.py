@@ -7,7 +7,6 @@ from functools import partial
 
 from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import PROBED_ALGORITHMS
 from rlregress.frameworks.sb3.observe import ppo, ppo_loop, ppo_networks, rollout, traps
-from rlregress.frameworks.sb3.observe.helpers import on_policy
 from rlregress.probing.interface import Probe
 
 _CLIPPED = ("MaskablePPO", "RecurrentPPO")
@@ -15,16 +14,15 @@ _CLIPPED = ("MaskablePPO", "RecurrentPPO")
 _GAUSSIAN = ("RecurrentPPO", "TRPO")
 _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
-_UNBOUND = on_policy.unbind_ppo_from_probes(ppo, ppo_loop, ppo_networks, rollout, traps)
-
-
-def make_probe_of_class(detail: str, class_name: str) -> Probe:
-    """Return the probe of a detail for the class of this name."""
-    return partial(_UNBOUND[detail], PROBED_ALGORITHMS[class_name])
+_PROBES = {
+    detail: probe
+    for module in (ppo, ppo_loop, ppo_networks, rollout, traps)
+    for detail, probe in module.PROBES_OF_ALGORITHM.items()
+}
 
 
 #: detail -> the classes that it is checked on, each of which is a scope
-PROBES: Mapping[str, tuple[str, ...]] = {
+_CHECKED: Mapping[str, tuple[str, ...]] = {
     "ppo.policy_loss.clip": _CLIPPED,
     "ppo.advantage_normalisation": _CLIPPED,
     "ppo.advantage_normalisation.epsilon": _CLIPPED,
@@ -71,6 +69,10 @@ PROBES: Mapping[str, tuple[str, ...]] = {
     "gae.value_target": _ALL,
     "gae.lambda_zero": _ALL,
     "gae.stored_values": _ALL,
+}
+PROBES: Mapping[str, Mapping[str, Probe]] = {
+    detail: {name: partial(_PROBES[detail], PROBED_ALGORITHMS[name]) for name in names}
+    for detail, names in _CHECKED.items()
 }
 _CHECKED_ON_PPO = "is checked on the PPO of Stable-Baselines3"
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"

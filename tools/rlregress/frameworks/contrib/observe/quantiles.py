@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
 from sb3_contrib import QRDQN, TQC
+from sb3_contrib.tqc import tqc
 
-from rlregress.frameworks.contrib.observe.drivers import quantile_targets
 from rlregress.frameworks.contrib.observe.drivers.dqn import Driver as QuantileNetwork
 from rlregress.frameworks.contrib.observe.drivers.quantiles import Driver as Critics
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
@@ -30,11 +31,11 @@ def _make_qrdqn_agent(**arguments: Any) -> Any:
 def _count_default_qrdqn_quantiles(inputs: Inputs) -> np.ndarray:
     del inputs
     values = _make_qrdqn_agent().quantile_net(torch.zeros(1, 1))
-    return np.array([values.shape[1]], dtype=np.float64)
+    return np.array([values.shape[1]])
 
 
 def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
-    sizes = (32, int(inputs["batch_size"]))
+    sizes = (32, inputs["batch_size"])
     optimizers = [_make_qrdqn_agent(batch_size=size).policy.optimizer for size in sizes]
     return np.log10([optimizer.param_groups[0]["eps"] for optimizer in optimizers])
 
@@ -43,7 +44,7 @@ def _list_default_tqc_counts(inputs: Inputs) -> np.ndarray:
     del inputs
     agent = probe_agents.make_agent(TQC, Scripted(), buffer_size=8)
     values = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
-    return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net], dtype=np.float64)
+    return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net])
 
 
 def _make_tqc_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
@@ -54,7 +55,7 @@ def _make_tqc_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
         Scripted(),
         learning_rate=probe_agents.FROZEN,
         ent_coef=0.0,
-        top_quantiles_to_drop_per_net=int(inputs["dropped"]),
+        top_quantiles_to_drop_per_net=inputs["dropped"],
         policy_kwargs={"n_quantiles": count, "n_critics": networks},
         **arguments,
     )
@@ -67,16 +68,14 @@ def _make_tqc_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
 
 
 def _measure_target_quantiles(inputs: Inputs) -> np.ndarray:
-    discount = float(inputs["discount"])
+    discount = inputs["discount"]
     agent = _make_tqc_agent_with_quantiles(inputs, gamma=discount)
-    targets: list[np.ndarray] = []
-    with quantile_targets.call_with_quantile_targets(
-        lambda target: targets.append(target.numpy().copy())
-    ):
+    distance = tqc.quantile_huber_loss
+    with mock.patch.object(tqc, "quantile_huber_loss", wraps=distance) as called:
         agent.train(gradient_steps=1, batch_size=_ROWS)
-    (target_rows,) = targets
-    atoms = target_rows.reshape(_ROWS, -1)[0] / discount
-    return np.array([len(atoms), atoms.min(), atoms.max(), atoms.mean()], dtype=np.float64)
+    (((_, targets), _),) = called.call_args_list
+    atoms = targets.numpy().reshape(_ROWS, -1)[0] / discount
+    return np.array([len(atoms), atoms.min(), atoms.max(), atoms.mean()])
 
 
 def _measure_actor_loss(inputs: Inputs) -> np.ndarray:

@@ -82,7 +82,6 @@ def _train_and_record(
             buffer.advantages[0, 0] = settings.advantage
         buffer.log_probs[0, 0] -= np.log(settings.ratio)
 
-    discount = {} if settings.discount is None else {"gamma": settings.discount}
     training = ppo_trainings.train_and_record(
         _RECURRENT_PPO,
         gyms.vectorise_environments(*(environments if wrap is None else map(wrap, environments))),
@@ -95,8 +94,9 @@ def _train_and_record(
         policy_kwargs=dict(_LAYERS),
         prepare_agent=prepare_agent,
         change_buffer=change_buffer,
-        **settings.map_loss_weights_to_names("vf_coef", "ent_coef"),
-        **discount,
+        **settings.map_to_framework_names(
+            value_coefficient="vf_coef", entropy_coefficient="ent_coef", discount="gamma"
+        ),
         **arguments,
     )
     record.minibatches = training.evaluated
@@ -121,7 +121,7 @@ def _train_with_dictionaries(settings: Settings) -> Record:
 
 def _measure_padding_in_divergence(inputs: Inputs) -> np.ndarray:
     settings = recurrent.make_padded_settings(inputs)
-    training, _ = _train_and_record(settings, target_kl=float(inputs["target"]))
+    training, _ = _train_and_record(settings, target_kl=inputs["target"])
     reported = training.agent.logger.name_to_value
     divergence = reported["train/approx_kl"] > _NEGLIGIBLE
     return np.array([divergence, reported["train/clip_fraction"], len(training.losses)])
@@ -144,12 +144,12 @@ def _measure_use_of_memory_in_predict(inputs: Inputs) -> np.ndarray:
             {},
         )
     ]
-    episode = int(inputs["episode"])
+    episode = inputs["episode"]
     environment = Scripted(terminated=make_script_of_end_after(episode))
     probe_agents.evaluate_agent(agent, environment, episodes=2)
     evaluated = [environment.received[step] for step in (1, episode)]
     differ = [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
-    return np.array(differ, dtype=np.float64)
+    return np.array(differ)
 
 
 def _make_probe_of_both_buffers(measurement: recurrent.Measurement) -> Probe:

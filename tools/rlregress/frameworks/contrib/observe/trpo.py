@@ -53,7 +53,7 @@ def _run_update_and_read_policy(
 
 
 def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
-    size = int(inputs["batch_size"])
+    size = inputs["batch_size"]
     agent = probe_agents.make_agent(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
     steps: list[None] = []
     with watched_updates.call_before_steps(agent.policy.optimizer, lambda: steps.append(None)):

@@ -11,20 +11,21 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import sb3_contrib
 from sb3_contrib.common.maskable import callbacks, evaluation
 from sb3_contrib.common.vec_env import AsyncEval
 from sb3_contrib.common.wrappers import ActionMasker, TimeFeatureWrapper
 
-from rlregress.frameworks.contrib.load import find_algorithm_class
 from rlregress.frameworks.sb3 import gyms, user_code
+from rlregress.frameworks.sb3.library import find_algorithm_class
 from rlregress.frameworks.sb3.train import utility_calls
 from rlregress.frameworks.sb3.train.builtin_trainings import (
+    BATCH_NORM,
+    PLAIN,
+    PLAIN_OFF_POLICY,
+    PLAIN_ON_POLICY,
     STEPS,
-    make_dqn_arguments,
-    make_off_policy_arguments,
-    make_on_policy_arguments,
-    make_ppo_arguments,
-    make_sac_arguments,
+    WITHOUT_BIAS,
 )
 from rlregress.frameworks.sb3.train.recorded_training import (
     ScenarioTraining,
@@ -35,7 +36,6 @@ from rlregress.frameworks.sb3.train.recorded_training import (
     act_with_reloaded_policy,
     capture_learning_rates,
     capture_numbers,
-    make_callback_stopping_after_steps,
     make_evaluation_callback,
     play_three_episodes,
     save_load_and_continue,
@@ -81,7 +81,7 @@ def _evaluate_with_and_without_masks(session: Session) -> None:
     """Evaluate in one environment, first with its action masks, then with all actions allowed."""
     for masking in (True, False):
         returned = evaluation.evaluate_policy(
-            *(session.trained, session.environments.make_one_environment(first=0), 3),
+            *(session.trained, session.environments.make_one_environment(), 3),
             return_episode_rewards=True,
             use_masking=masking,
         )
@@ -126,96 +126,83 @@ def _act_with_reloaded_agent(session: Session) -> None:
 
 def _make_training(
     title: str,
-    make_common_arguments: Callable[[], dict[str, Any]],
+    common_arguments: Mapping[str, Any],
     settings: Mapping[str, Any],
     networks: Mapping[str, Any] = _SMALL,
-    extractor: Any = None,
+    features: Mapping[str, Any] = {},
     loads_policy: bool = True,
     stops_early: bool = False,
-    normalize: Mapping[str, Any] | None = None,
     further_steps: Sequence[Step] = (),
     make_learn_arguments: Callable[[Session], Mapping[str, Any]] = lambda session: {},
     policy: str = "",
-    actions: str = "box",
-    observations: str = "box",
-    own: Callable[[Any], Any] = lambda environment: environment,
-    around: Sequence[Any] = (),
+    **environments: Any,
 ) -> TraceTraining:
     """Return a training in two environments, after which the agent is loaded, evaluated and so on.
 
     Args:
         title: of the algorithm's class.
-        make_common_arguments: makes arguments of the class, some of which ``settings`` may replace.
+        common_arguments: of the class, some of which ``settings`` may replace.
         settings: further arguments of the class, and ``steps`` if the training has another length.
         networks: arguments of the policy.
-        extractor: makes the class of a features extractor, as a user writes one.
+        features: the class of a features extractor, as an argument of the policy.
         loads_policy: whether the policy is saved and loaded alone. Some versions cannot load their
             own files (docs/findings.md), or files of policies with code of the user.
         stops_early: whether a callback ends it in its second rollout.
         further_steps: further functions that are called with the session after the training.
         make_learn_arguments: returns further arguments of ``learn``.
         policy: name of the policy; empty: the one that fits the observations.
-        actions, observations, own, around: of ``Environments``.
+        **environments: of ``Environments``.
     """
 
+    # titles are listed without the library
     def run_training(make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
-        arguments = {**make_common_arguments(), **settings}
-        steps = arguments.pop("steps", STEPS)
-        features = {} if extractor is None else {"features_extractor_class": extractor()}
-        both = Environments(
-            copies=2, actions=actions, observations=observations, own=own, around=around,
-            normalize=normalize, evaluation_copies=2,
-        )  # fmt: skip
+        arguments = {**common_arguments, **settings}
+        both = Environments(copies=2, evaluation_copies=2, **environments)
         memory = "LstmPolicy" if title == "RecurrentPPO" else "Policy"
-        afterwards: list[Step] = [
-            capture_learning_rates,
-            save_load_and_continue,
-            partial(play_three_episodes, capture_returns=True),
-            partial(play_three_episodes, deterministic=False, capture_returns=True),
-            act_with_agent_in_bare_environment,
-            partial(act_with_agent_in_bare_environment, deterministic=False),
-            *([partial(act_with_reloaded_policy, trusted=True)] if loads_policy else []),
-            *further_steps,
-            _act_with_actor,
-            _act_with_reloaded_agent,
-        ]
+        stopping = [lambda session: user_code.CountingCallback(100)] if stops_early else []
         return ScenarioTraining(
-            partial(find_algorithm_class, title),
+            partial(find_algorithm_class, title, sb3_contrib),
             both,
             arguments,
             {**networks, **features},
             policy or both.policy.replace("Policy", memory),
-            steps=steps,
+            steps=arguments.pop("steps", STEPS),
             first=[_capture_initial_learning_rates],
-            callbacks=[
-                make_evaluation_callback,
-                *([partial(make_callback_stopping_after_steps, steps=100)] if stops_early else []),
-            ],
+            callbacks=[make_evaluation_callback, *stopping],
             make_learn_arguments=make_learn_arguments,
-            then=afterwards,
+            then=[
+                capture_learning_rates,
+                save_load_and_continue,
+                partial(play_three_episodes, capture_returns=True),
+                partial(play_three_episodes, deterministic=False, capture_returns=True),
+                act_with_agent_in_bare_environment,
+                partial(act_with_agent_in_bare_environment, deterministic=False),
+                *([partial(act_with_reloaded_policy, trusted=True)] if loads_policy else []),
+                *further_steps,
+                _act_with_actor,
+                _act_with_reloaded_agent,
+            ],
             evaluation=_find_masked_evaluation if title == "MaskablePPO" else library_evaluation,
         )(make_env, seed)
 
     return run_training
 
 
-_qrdqn = partial(_make_training, "QRDQN", make_dqn_arguments, actions="discrete")
-_tqc = partial(_make_training, "TQC", make_sac_arguments)
-_crossq = partial(_make_training, "CrossQ", make_off_policy_arguments)
-_trpo = partial(_make_training, "TRPO", make_on_policy_arguments)
+_qrdqn = partial(_make_training, "QRDQN", PLAIN["dqn"], actions="discrete")
+_tqc = partial(_make_training, "TQC", PLAIN["sac"])
+_crossq = partial(_make_training, "CrossQ", PLAIN_OFF_POLICY)
+_trpo = partial(_make_training, "TRPO", PLAIN_ON_POLICY)
 _masked = partial(
     _make_training,
     "MaskablePPO",
-    make_ppo_arguments,
+    PLAIN["ppo"],
     own=lambda environment: ActionMasker(
         _MaskedChoices(environment), _MaskedChoices.compute_action_mask
     ),
     further_steps=[_evaluate_with_and_without_masks],
 )
-_recurrent = partial(_make_training, "RecurrentPPO", make_ppo_arguments)
-_ars = partial(
-    _make_training, "ARS", lambda: {"n_delta": 2, "learning_rate": 0.05, "delta_std": 0.1}
-)
+_recurrent = partial(_make_training, "RecurrentPPO", PLAIN["ppo"])
+_ars = partial(_make_training, "ARS", {"n_delta": 2, "learning_rate": 0.05, "delta_std": 0.1})
 
 _MEMORY = {**_SMALL, "lstm_hidden_size": 8, "n_lstm_layers": 2}
 #: stops it in the middle of an update.
@@ -233,7 +220,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "qrdqn_batch_norm": _qrdqn(
         {**_SHORT, "max_grad_norm": 0.5, "tau": 0.5},
         {**_SMALL, "n_quantiles": 5},
-        user_code.make_batch_norm_extractor_class,
+        BATCH_NORM,
         loads_policy=False,
         normalize={"norm_reward": False},
     ),
@@ -249,7 +236,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
             "target_update_interval": 2,
         },
         {**_SMALL, "n_quantiles": 5, "n_critics": 3},
-        user_code.make_batch_norm_extractor_class,
+        BATCH_NORM,
         loads_policy=False,
         normalize={},
     ),
@@ -265,7 +252,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "crossq_shared": _crossq(
         {**_SHORT, "ent_coef": 0.1, "policy_delay": 2},
         {**_SMALL, "share_features_extractor": True, "renorm_warmup_steps": 0, "n_critics": 3},
-        user_code.make_extractor_class_without_bias,
+        WITHOUT_BIAS,
         loads_policy=False,
         normalize={},
     ),

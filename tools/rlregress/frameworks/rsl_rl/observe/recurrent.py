@@ -61,7 +61,9 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
         num_learning_epochs=settings.epochs,
         prepare=prepare_agent,
         change=change_storage,
-        **settings.map_loss_weights_to_names("value_loss_coef", "entropy_coef"),
+        **settings.map_to_framework_names(
+            value_coefficient="value_loss_coef", entropy_coefficient="entropy_coef"
+        ),
         **discount,
     )
     # [steps, sequences] each

@@ -21,6 +21,7 @@ from rlregress.probing.option_variants import Kit, Subject
 
 _ROWS = torch.tensor([[0.3, -0.7], [1.2, 0.1], [-0.4, 0.9]])
 _LOGITS = torch.cat([_ROWS, -_ROWS, 0.5 * _ROWS], dim=1)
+_NUMBERS = torch.tensor([-9.0, -0.5, 0.0, 0.7, 9.0])
 _LOG_STD = torch.tensor([-0.5, 0.2])
 #: distribution -> what its sizes are called, the sizes, and whether its numbers are logits.
 _DISTRIBUTIONS: dict[str, Any] = {
@@ -152,9 +153,8 @@ def list_subjects() -> dict[str, list[Subject]]:
                               {"use_expln": True, "learn_features": True}],
                     calls={"": _record_state_dependent_exploration}, skip=("holds",)),
             make_class_subject("common.distributions:TanhBijector", {"": lambda: {"epsilon": 1e-6}},
-                 *((name, torch.tensor([-9.0, -0.5, 0.0, 0.7, 9.0]).tanh() if name == "inverse"
-                    else torch.tensor([-9.0, -0.5, 0.0, 0.7, 9.0]))
-                   for name in ("forward", "inverse", "log_prob_correction")),
+                 ("forward", _NUMBERS), ("inverse", _NUMBERS.tanh()),
+                 ("log_prob_correction", _NUMBERS),
                  options={"epsilon": [0.1]}),
             make_function_subject("common.distributions:sum_independent_dims",
                      {"one": (torch.ones(3),), "rows": (torch.ones(2, 3),)}),

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from stable_baselines3 import PPO, SAC
-from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers.normalised_environments import (
     make_normalised_environments,
     walk_through_environment,
     walk_through_normalised,
 )
+from rlregress.frameworks.sb3.train.normalised import evaluate_one_episode, reload_agent
 from rlregress.measurements import normalisation
 from rlregress.measurements.normalisation import (
     Script,
@@ -74,13 +73,6 @@ def _list_observations_in_evaluation(inputs: Inputs, **options: Any) -> np.ndarr
     episode = make_script_of_observations(
         np.append(inputs["evaluation"], 0.0), terminated=np.arange(length) == length - 1
     )
-    callback = EvalCallback(
-        make_normalised_environments(episode, **options),
-        n_eval_episodes=1,
-        eval_freq=1,
-        verbose=0,
-        **compat.select_known_arguments(EvalCallback, warn=False),
-    )
     recorded: list[float] = []
     predict = agent.predict
 
@@ -89,8 +81,7 @@ def _list_observations_in_evaluation(inputs: Inputs, **options: Any) -> np.ndarr
         return predict(observation, *arguments, **keywords)
 
     agent.predict = record_and_predict
-    callback.init_callback(agent)
-    callback.on_step()
+    evaluate_one_episode(agent, make_normalised_environments(episode, **options))
     return np.array(recorded)
 
 
@@ -100,13 +91,10 @@ def _normalise_observations_in_evaluation(inputs: Inputs) -> np.ndarray:
 
 
 def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
-    file = io.BytesIO()
-    _make_agent_with_fed_normaliser(inputs).save(file)
-    file.seek(0)
     environment = gyms.vectorise_environments(
         Scripted(**make_script_of_observations(inputs["evaluation"]))
     )
-    loaded = PPO.load(file, env=environment, device="cpu")
+    loaded = reload_agent(_make_agent_with_fed_normaliser(inputs), environment)
     return walk_through_environment(loaded.get_env(), len(inputs["evaluation"]) - 1).observations[
         :, 0
     ]

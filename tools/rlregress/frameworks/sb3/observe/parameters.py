@@ -16,8 +16,8 @@ def _measure_next_observation(inputs: Inputs) -> np.ndarray:
     agent = probe_agents.make_small_off_policy_agent(
         SAC, make_env_truncated_then_terminated(), gradient_steps=0
     )
-    agent.learn(int(inputs["steps"]))
-    return agent.replay_buffer.next_observations[[2, 4], 0, 0].astype(np.float64)
+    agent.learn(inputs["steps"])
+    return agent.replay_buffer.next_observations[[2, 4], 0, 0]
 
 
 PROBES: Mapping[str, Probe] = {"replay.next_observation": _measure_next_observation}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 
 from rlregress.frameworks.sb3.observe.helpers import ppo_updates
 from rlregress.frameworks.sb3.observe.helpers.on_policy import (
-    PROBED_PPO,
+    AlgorithmProbe,
     ProbedPPO,
+    bind_probes_to_ppo,
     make_algorithm_probe,
 )
 from rlregress.measurements import ppo
@@ -63,7 +63,7 @@ def _measure_loss_with_normalised_advantages(algorithm: ProbedPPO, inputs: Input
     agent = ppo_updates.make_one_rollout_agent(
         algorithm,
         len(inputs["advantages"]),
-        batch_size=int(inputs["minibatch_size"]),
+        batch_size=inputs["minibatch_size"],
         clip_range=0.2,
         vf_coef=0.0,
         ent_coef=0.0,
@@ -94,12 +94,11 @@ def _measure_adam_epsilon(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     return np.array([read_log10_adam_eps(policy.optimizer, policy.parameters())])
 
 
-PROBES: Mapping[str, Probe] = {
-    **{
-        id: partial(make_algorithm_probe(measure, _run_update), PROBED_PPO)
-        for id, measure in ppo.MEASUREMENTS.items()
-    },
-    "ppo.advantage_normalisation": partial(_measure_loss_with_normalised_advantages, PROBED_PPO),
-    "ppo.advantage_normalisation.epsilon": partial(_measure_loss_of_similar_advantages, PROBED_PPO),
-    "ppo.adam.epsilon": partial(_measure_adam_epsilon, PROBED_PPO),
+#: detail -> probe of PPO, or of a class like it
+PROBES_OF_ALGORITHM: Mapping[str, AlgorithmProbe] = {
+    **{id: make_algorithm_probe(measure, _run_update) for id, measure in ppo.MEASUREMENTS.items()},
+    "ppo.advantage_normalisation": _measure_loss_with_normalised_advantages,
+    "ppo.advantage_normalisation.epsilon": _measure_loss_of_similar_advantages,
+    "ppo.adam.epsilon": _measure_adam_epsilon,
 }
+PROBES: Mapping[str, Probe] = bind_probes_to_ppo(PROBES_OF_ALGORITHM)

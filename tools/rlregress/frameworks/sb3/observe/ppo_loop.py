@@ -14,8 +14,9 @@ from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings, ppo_updates
 from rlregress.frameworks.sb3.observe.helpers.on_policy import (
-    PROBED_PPO,
+    AlgorithmProbe,
     ProbedPPO,
+    bind_probes_to_ppo,
     make_algorithm_probe,
 )
 from rlregress.measurements import ppo_loop as loop
@@ -125,7 +126,7 @@ def _measure_kl_estimate(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
 
 
 def _list_stored_observations_of_rollouts(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    limit = int(inputs["time_limit"])
+    limit = inputs["time_limit"]
     terminal: list[bool] = []
 
     def note_whether_terminal_observation_is_stored(buffer: Any) -> None:
@@ -146,17 +147,18 @@ def _list_stored_observations_of_rollouts(algorithm: ProbedPPO, inputs: Inputs) 
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
-PROBES: Mapping[str, Probe] = {
+#: detail -> probe of PPO, or of a class like it
+PROBES_OF_ALGORITHM: Mapping[str, AlgorithmProbe] = {
     **{
-        id: partial(make_algorithm_probe(measure, _train_with_settings), PROBED_PPO)
+        id: make_algorithm_probe(measure, _train_with_settings)
         for id, measure in loop.MEASUREMENTS.items()
     },
-    "ppo.entropy.schedule": partial(_measure_entropy_coefficients, PROBED_PPO),
-    "ppo.adam.epsilon.custom": partial(_measure_adam_epsilon_with_optimizer_kwargs, PROBED_PPO),
-    "ppo.kl_estimator": partial(_measure_kl_estimate, PROBED_PPO),
-    "ppo.parallel_gradient": partial(
-        make_algorithm_probe(count_processes_and_backward_passes_per_step, _train_with_settings),
-        PROBED_PPO,
+    "ppo.entropy.schedule": _measure_entropy_coefficients,
+    "ppo.adam.epsilon.custom": _measure_adam_epsilon_with_optimizer_kwargs,
+    "ppo.kl_estimator": _measure_kl_estimate,
+    "ppo.parallel_gradient": make_algorithm_probe(
+        count_processes_and_backward_passes_per_step, _train_with_settings
     ),
-    "ppo.segments": partial(_list_stored_observations_of_rollouts, PROBED_PPO),
+    "ppo.segments": _list_stored_observations_of_rollouts,
 }
+PROBES: Mapping[str, Probe] = bind_probes_to_ppo(PROBES_OF_ALGORITHM)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.sb3.observe.helpers import ppo_updates
-from rlregress.frameworks.sb3.observe.helpers.on_policy import PROBED_PPO, ProbedPPO
+from rlregress.frameworks.sb3.observe.helpers.on_policy import (
+    AlgorithmProbe,
+    ProbedPPO,
+    bind_probes_to_ppo,
+)
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
     describe_ppo_networks_as_numbers,
@@ -37,13 +40,13 @@ def _measure_log_std(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     with torch.no_grad():
         for layer in list_linear_layers(agent.policy):
             layer.bias.zero_()
-        pair = (0.0, float(inputs["observation"]))
+        pair = (0.0, inputs["observation"])
         logs = [np.log(algorithm.compute_deviation(agent, x)) for x in pair]
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
 def _measure_actions_at_fixed_means(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    agent = _make_agent_with_bounds(algorithm, float(inputs["low"]), float(inputs["high"]))
+    agent = _make_agent_with_bounds(algorithm, inputs["low"], inputs["high"])
     executed = []
     agent.env.reset()
     with torch.no_grad():
@@ -66,16 +69,16 @@ def _measure_finiteness_and_loss_of_single_sample(
             algorithm, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
         )
         # of one number there is no deviation, and PyTorch warns of it
-        advantage = float(inputs["advantage"])
+        advantage = inputs["advantage"]
         loss = ppo_updates.list_total_losses(algorithm, agent, advantages=advantage)[-1]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
-PROBES: Mapping[str, Probe] = {
-    "ppo.advantage_normalisation.single": partial(
-        _measure_finiteness_and_loss_of_single_sample, PROBED_PPO
-    ),
-    "ppo.networks": partial(_measure_networks, PROBED_PPO),
-    "ppo.log_std": partial(_measure_log_std, PROBED_PPO),
-    "ppo.action.distribution": partial(_measure_actions_at_fixed_means, PROBED_PPO),
+#: detail -> probe of PPO, or of a class like it
+PROBES_OF_ALGORITHM: Mapping[str, AlgorithmProbe] = {
+    "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
+    "ppo.networks": _measure_networks,
+    "ppo.log_std": _measure_log_std,
+    "ppo.action.distribution": _measure_actions_at_fixed_means,
 }
+PROBES: Mapping[str, Probe] = bind_probes_to_ppo(PROBES_OF_ALGORITHM)

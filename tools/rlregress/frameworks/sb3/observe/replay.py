@@ -40,7 +40,7 @@ def _measure_targets_at_ends(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_targets_of_newest_steps(inputs: Inputs) -> np.ndarray:
-    capacity = int(inputs["capacity"])
+    capacity = inputs["capacity"]
     return nstep_targets.measure_targets_of_slots(
         inputs, (4 % capacity, 5 % capacity), buffer_size=capacity
     )
@@ -61,8 +61,8 @@ def _add_transitions_with_rewards(agent: Any, rewards: Any) -> Any:
 
 
 def _measure_share_of_distinct_samples(inputs: Inputs) -> np.ndarray:
-    count = int(inputs["count"])
-    seed = shift_seed(int(inputs["seed"]))
+    count = inputs["count"]
+    seed = shift_seed(inputs["seed"])
     agent = probe_agents.make_small_off_policy_agent(TD3, Scripted(), buffer_size=count, seed=seed)
     buffer = _add_transitions_with_rewards(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
@@ -74,21 +74,19 @@ def _count_rows_stored_in_warmup(inputs: Inputs) -> np.ndarray:
         agent = probe_agents.make_small_off_policy_agent(
             algorithm_class,
             Scripted(),
-            learning_starts=int(inputs["warmup"]),
-            batch_size=int(inputs["minibatch"]),
+            learning_starts=inputs["warmup"],
+            batch_size=inputs["minibatch"],
         )
-        agent.learn(int(inputs["steps"]))
+        agent.learn(inputs["steps"])
         stored.append(float(agent.replay_buffer.size()))
     return np.array(stored)
 
 
 def _list_rewards_left_in_full_buffer(inputs: Inputs) -> np.ndarray:
     agent = probe_agents.make_small_off_policy_agent(
-        TD3, Scripted(), buffer_size=int(inputs["capacity"])
+        TD3, Scripted(), buffer_size=inputs["capacity"]
     )
-    return np.sort(
-        _add_transitions_with_rewards(agent, inputs["rewards"]).rewards.flatten()
-    ).astype(np.float64)
+    return np.sort(_add_transitions_with_rewards(agent, inputs["rewards"]).rewards.flatten())
 
 
 def _measure_shared_observations(inputs: Inputs) -> np.ndarray:
@@ -96,7 +94,7 @@ def _measure_shared_observations(inputs: Inputs) -> np.ndarray:
     if "optimize_memory_usage" not in compat.list_parameters_of_function(ReplayBuffer):
         raise Unsupported("the replay buffer of this version always stores both observations")
     try:
-        buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
+        buffer = ReplayBuffer(inputs["capacity"], box, box, "cpu", optimize_memory_usage=True)
     except ValueError:
         return np.array([1.0, 0.0])
     row = np.ones((1, 1))
@@ -111,7 +109,7 @@ def _measure_shared_observations(inputs: Inputs) -> np.ndarray:
 def _measure_target_with_both_flags(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
     agent = probe_agents.make_small_off_policy_agent(
-        TD3, environment, gamma=float(inputs["discount"]), gradient_steps=0
+        TD3, environment, gamma=inputs["discount"], gradient_steps=0
     )
     agent.learn(8)
     probe_agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,11 @@ import torch
 
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
-from rlregress.frameworks.sb3.observe.helpers.on_policy import PROBED_PPO, ProbedPPO
+from rlregress.frameworks.sb3.observe.helpers.on_policy import (
+    AlgorithmProbe,
+    ProbedPPO,
+    bind_probes_to_ppo,
+)
 from rlregress.frameworks.sb3.train.collection import RolloutEndCallback
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
@@ -34,12 +37,12 @@ def _read_array_of_one_rollout(agent: Any, name: str) -> np.ndarray:
 
 
 def _measure_initialisation(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    hidden = [int(inputs["hidden"])] * 2
-    bound = np.ones(int(inputs["action_dimensions"]))
+    sizes = dict.fromkeys(("pi", "vf"), [inputs["hidden"]] * 2)
+    bound = np.ones(inputs["action_dimensions"])
     environment = algorithm.make_environment(
-        -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
+        -bound, bound, observation_dimensions=inputs["observation_dimensions"]
     )
-    networks = {"net_arch": compat.convert_sizes_to_net_arch(hidden, hidden)}
+    networks = {"net_arch": compat.convert_networks_to_net_arch(sizes)}
     agent = algorithm.make_agent(environment, n_steps=8, batch_size=8, policy_kwargs=networks)
     policy = agent.policy
     parts = (
@@ -82,8 +85,8 @@ def _read_array_of_scripted_segment(algorithm: ProbedPPO, inputs: Inputs, name: 
         environment,
         n_steps=steps,
         batch_size=steps,
-        gamma=float(inputs["discount"]),
-        gae_lambda=float(inputs["trace"]),
+        gamma=inputs["discount"],
+        gae_lambda=inputs["trace"],
         policy_kwargs=dict(algorithm.linear),
     )
     algorithm.set_value_to_observation(agent)
@@ -98,9 +101,11 @@ def _measure_value_targets(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     return _read_array_of_scripted_segment(algorithm, inputs, "returns")
 
 
-PROBES: Mapping[str, Probe] = {
-    "ppo.initialisation": partial(_measure_initialisation, PROBED_PPO),
-    "ppo.action.bounding": partial(_measure_action_bounding, PROBED_PPO),
-    "gae.truncation": partial(_measure_advantages, PROBED_PPO),
-    "gae.value_target": partial(_measure_value_targets, PROBED_PPO),
+#: detail -> probe of PPO, or of a class like it
+PROBES_OF_ALGORITHM: Mapping[str, AlgorithmProbe] = {
+    "ppo.initialisation": _measure_initialisation,
+    "ppo.action.bounding": _measure_action_bounding,
+    "gae.truncation": _measure_advantages,
+    "gae.value_target": _measure_value_targets,
 }
+PROBES: Mapping[str, Probe] = bind_probes_to_ppo(PROBES_OF_ALGORITHM)

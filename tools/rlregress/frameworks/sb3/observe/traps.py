@@ -13,7 +13,11 @@ from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
-from rlregress.frameworks.sb3.observe.helpers.on_policy import PROBED_PPO, ProbedPPO
+from rlregress.frameworks.sb3.observe.helpers.on_policy import (
+    AlgorithmProbe,
+    ProbedPPO,
+    bind_probes_to_ppo,
+)
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.isolation import shift_seed
@@ -47,7 +51,7 @@ def _measure_lambda_zero(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
     )
     steps = len(inputs["rewards"])
     agent = _make_agent_whose_value_is_observation(
-        algorithm, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0
+        algorithm, environment, steps, gamma=inputs["discount"], gae_lambda=0.0
     )
     try:
         agent.learn(steps)
@@ -66,7 +70,7 @@ def _measure_advantage_after_value_change(algorithm: ProbedPPO, inputs: Inputs) 
         terminated=[0.0, 1.0],
     )
     agent = _make_agent_whose_value_is_observation(
-        algorithm, environment, 2, gamma=float(inputs["discount"])
+        algorithm, environment, 2, gamma=inputs["discount"]
     )
     buffer = agent.rollout_buffer
     estimate = buffer.compute_returns_and_advantage
@@ -103,7 +107,7 @@ def _measure_executed_action_beyond_bounds(algorithm: ProbedPPO, inputs: Inputs)
 
 
 def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
-    count = int(inputs["count"])
+    count = inputs["count"]
     agent = probe_agents.make_agent(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
     make_output_constant(agent.policy.action_net, inputs["mean"])
     agent.train = lambda *_, **__: None
@@ -125,44 +129,44 @@ def _measure_critic_count(inputs: Inputs) -> np.ndarray:
 
 def measure_share_of_mixed_exploration(algorithm_class: Any, inputs: Inputs) -> np.ndarray:
     """Return the share of calls of ``predict`` in which only some environments act at random."""
-    environment = Scripted(discrete=int(inputs["actions"]))
+    environment = Scripted(discrete=inputs["actions"])
     agent = probe_agents.make_small_off_policy_agent(
-        algorithm_class, environment, seed=shift_seed(int(inputs["seed"]))
+        algorithm_class, environment, seed=shift_seed(inputs["seed"])
     )
-    agent.exploration_rate = float(inputs["epsilon"])
-    observations = np.zeros((int(inputs["environments"]), 1), np.float32)
+    agent.exploration_rate = inputs["epsilon"]
+    observations = np.zeros((inputs["environments"], 1), np.float32)
     greedy, _ = agent.predict(observations, deterministic=True)
     mixed = []
-    for _ in range(int(inputs["calls"])):
+    for _ in range(inputs["calls"]):
         same = agent.predict(observations)[0] == greedy
         mixed.append(bool(same.any()) and not bool(same.all()))
     return np.array([np.mean(mixed)])
 
 
 def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
-    steps = int(inputs["steps"])
+    steps = inputs["steps"]
     agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(), train_freq=steps, gradient_steps=0
     )
     agent.learn(steps)
     if not hasattr(agent.replay_buffer, "timeouts"):
         raise Unsupported("the replay buffer of this version stores one flag, done")
-    return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
+    return agent.replay_buffer.timeouts[:steps].flatten()
 
 
 def _measure_share_of_reset_steps(inputs: Inputs) -> np.ndarray:
-    ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
+    ends = [0.0] * (inputs["episode"] - 1) + [1.0]
     agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0
     )
-    steps = int(inputs["steps"])
+    steps = inputs["steps"]
     agent.learn(steps)
     return np.array([0.0, np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
 
 
 def _make_agent_with_full_rollout(inputs: Inputs) -> Any:
     """Return a PPO agent with a full rollout buffer, whose updates change no parameter."""
-    epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
+    epochs, minibatches = inputs["epochs"], inputs["minibatches"]
     rows = minibatches * _ROWS
     agent = probe_agents.make_agent(
         PPO,
@@ -182,7 +186,7 @@ def _make_agent_with_full_rollout(inputs: Inputs) -> Any:
 def _measure_ratios_of_logged_kl(inputs: Inputs) -> np.ndarray:
     agent = _make_agent_with_full_rollout(inputs)
     evaluate = agent.policy.evaluate_actions
-    steps = int(inputs["epochs"]) * int(inputs["minibatches"])
+    steps = inputs["epochs"] * inputs["minibatches"]
     calls = 0
 
     def evaluate_shifted(*arguments: Any) -> Any:
@@ -202,7 +206,7 @@ def _measure_ratios_of_logged_kl(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_reported_losses_by_minibatch_count(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    steps, minibatches = int(inputs["steps"]), int(inputs["minibatches"])
+    steps, minibatches = inputs["steps"], inputs["minibatches"]
     named = [f"train/{name}_loss" for name in ("policy_gradient", "value", "entropy")]
 
     def change_buffer(buffer: Any) -> None:
@@ -223,7 +227,7 @@ def _measure_reported_losses_by_minibatch_count(algorithm: ProbedPPO, inputs: In
         )
         return np.array([training.agent.logger.name_to_value[name] for name in named])
 
-    losses = list_reported_losses(int(inputs["epochs"]), steps // minibatches)
+    losses = list_reported_losses(inputs["epochs"], steps // minibatches)
     ratios = losses / list_reported_losses(1, steps)
     return np.array([ratios.min(), ratios.max()])
 
@@ -236,7 +240,7 @@ def _measure_update_count(inputs: Inputs) -> np.ndarray:
 
 def _flag_failure_before_policy_update(inputs: Inputs) -> np.ndarray:
     agent = probe_agents.make_small_off_policy_agent(
-        TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
+        TD3, Scripted(), policy_delay=inputs["delay"], gradient_steps=0
     )
     agent.learn(_ROWS)
     update = partial(agent.train, gradient_steps=1, batch_size=_ROWS)
@@ -250,10 +254,15 @@ def _flag_failure_before_policy_update(inputs: Inputs) -> np.ndarray:
     return np.array([0.0])
 
 
+#: detail -> probe of PPO, or of a class like it
+PROBES_OF_ALGORITHM: Mapping[str, AlgorithmProbe] = {
+    "gae.lambda_zero": _measure_lambda_zero,
+    "gae.stored_values": _measure_advantage_after_value_change,
+    "policy.out_of_bounds": _measure_executed_action_beyond_bounds,
+    "logging.losses": _measure_reported_losses_by_minibatch_count,
+}
 PROBES: Mapping[str, Probe] = {
-    "gae.lambda_zero": partial(_measure_lambda_zero, PROBED_PPO),
-    "gae.stored_values": partial(_measure_advantage_after_value_change, PROBED_PPO),
-    "policy.out_of_bounds": partial(_measure_executed_action_beyond_bounds, PROBED_PPO),
+    **bind_probes_to_ppo(PROBES_OF_ALGORITHM),
     "policy.centre.deterministic": _measure_deterministic_centre,
     "policy.centre.gaussian": _measure_gaussian_centre,
     "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
@@ -262,7 +271,6 @@ PROBES: Mapping[str, Probe] = {
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_share_of_reset_steps,
     "logging.approx_kl": _measure_ratios_of_logged_kl,
-    "logging.losses": partial(_measure_reported_losses_by_minibatch_count, PROBED_PPO),
     "logging.update_count": _measure_update_count,
     "logging.before_policy_update": _flag_failure_before_policy_update,
 }

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms, user_code
@@ -25,14 +24,13 @@ from rlregress.frameworks.sb3.library import (
 from rlregress.frameworks.sb3.train import utility_calls
 from rlregress.frameworks.sb3.train.recorded_training import (
     ScenarioTraining,
+    Session,
     act_with_agent_in_bare_environment,
     act_with_reloaded_policy,
     capture_episode_infos,
     capture_episode_starts_of_last_rollout,
     capture_learning_rates,
     learn_again,
-    make_callback_stopping_after_episodes,
-    make_callback_stopping_after_steps,
     make_evaluation_callback,
     play_three_episodes,
     predict_with_reloaded_policy,
@@ -51,25 +49,77 @@ from rlregress.frameworks.sb3.train.trace_environments import (
 from rlregress.probing import memory_sizes
 from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import TraceTraining
-from rlregress.probing.trace_trainings import LazyValue
+from rlregress.probing.trace_trainings import LazyValue, resolve_lazy_arguments
 
 #: environment steps of a training, and of one that updates at each of them: its buffer is full
 #: before they end.
 STEPS, _FEWER_STEPS = 96, 64
 
 
+def _make_lazy_noise(kind: str, deviation: float) -> LazyValue:
+    """Return noise of the class ``kind`` for two-dimensional actions, made when it is used."""
+
+    def make_noise() -> Any:
+        return find_in_library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
+
+    return LazyValue(make_noise)
+
+
+_gaussian = partial(_make_lazy_noise, "NormalActionNoise")
+_correlated = partial(_make_lazy_noise, "OrnsteinUhlenbeckActionNoise")
+
+_SLOWLY_FALLING = user_code.make_falling_rate(1e-3)
+#: arguments of an algorithm that learns from rollouts.
+PLAIN_ON_POLICY: Mapping[str, Any] = {
+    "n_steps": 32,
+    "policy_kwargs": {"net_arch": [16, 16]},
+    "learning_rate": _SLOWLY_FALLING,
+}
+#: arguments of an algorithm that learns from a replay buffer.
+PLAIN_OFF_POLICY: Mapping[str, Any] = {
+    # 2 x 25 rows: the buffer is full after half of the training
+    "buffer_size": 50,
+    "learning_starts": 16,
+    "batch_size": 16,
+    "gradient_steps": 2,
+    "policy_kwargs": {"net_arch": [16, 16]},
+    "learning_rate": _SLOWLY_FALLING,
+}
+# the default was an episode before 2.3.0, which two environments do not allow
+_PLAIN_DDPG = {**PLAIN_OFF_POLICY, "train_freq": 1, "action_noise": _gaussian(0.1)}
+#: algorithm -> arguments of its class.
+PLAIN: Mapping[str, Mapping[str, Any]] = {
+    "ppo": {
+        **PLAIN_ON_POLICY,
+        # 64 samples in minibatches of 48: the last one is incomplete
+        "batch_size": 48,
+        "n_epochs": 3,
+        "clip_range": user_code.make_falling_rate(0.2),
+        "clip_range_vf": 0.2,
+        "ent_coef": 0.01,
+        "target_kl": 0.5,
+    },
+    "a2c": {**PLAIN_ON_POLICY, "n_steps": 5, "ent_coef": 0.01},
+    "sac": {**PLAIN_OFF_POLICY, "target_update_interval": 1, "action_noise": _gaussian(0.1)},
+    "td3": {**_PLAIN_DDPG, "policy_delay": 2},
+    "ddpg": _PLAIN_DDPG,
+    "dqn": {**PLAIN_OFF_POLICY, "target_update_interval": 40, "exploration_fraction": 0.5},
+}
+
+
 def _choose_steps(algorithm: str) -> int:
     return _FEWER_STEPS if algorithm in ("sac", "td3", "ddpg") else STEPS
 
 
-def _make_plain_training(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -> Any:
+def _make_plain_training(name: str, discrete: bool = False) -> Any:
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
-        algorithm = find_algorithm_class(name)
+        algorithm = find_algorithm_class(name.upper())
         # two environments side by side: rows of both are mixed in what is stored
         environment: Any = DummyVecEnv([partial(_make_native_environment, make_env, discrete)] * 2)
         if name == "ppo":
             environment = VecNormalize(environment)
-        model = make_agent(algorithm, "MlpPolicy", environment, seed=seed, **arguments())
+        arguments = memory_sizes.enlarge_memory_if_requested(resolve_lazy_arguments(PLAIN[name]))
+        model = make_agent(algorithm, "MlpPolicy", environment, seed=seed, **arguments)
         model.learn(_choose_steps(name))
         _play_two_episodes(model, make_env(discrete=discrete))
 
@@ -89,76 +139,6 @@ def _play_two_episodes(model: Any, environment: Any) -> None:
             action, _ = model.predict(observation, deterministic=True)
             observation, _, terminated, truncated, _ = environment.step(action)
             done = terminated or truncated
-
-
-def make_on_policy_arguments() -> dict[str, Any]:
-    """Return arguments of an algorithm that learns from rollouts; its rate falls."""
-    rate = user_code.make_falling_rate(1e-3)
-    return {"n_steps": 32, "policy_kwargs": {"net_arch": [16, 16]}, "learning_rate": rate}
-
-
-def make_ppo_arguments() -> dict[str, Any]:
-    """Return arguments of PPO."""
-    # 64 samples in minibatches of 48: the last one is incomplete
-    return {
-        **make_on_policy_arguments(),
-        "batch_size": 48,
-        "n_epochs": 3,
-        "clip_range": user_code.make_falling_rate(0.2),
-        "clip_range_vf": 0.2,
-        "ent_coef": 0.01,
-        "target_kl": 0.5,
-    }
-
-
-def make_off_policy_arguments() -> dict[str, Any]:
-    """Return arguments of an algorithm that learns from a replay buffer; its rate falls."""
-    # 2 x 25 rows: the buffer is full after half of the training
-    arguments = {
-        "buffer_size": 50,
-        "learning_starts": 16,
-        "batch_size": 16,
-        "gradient_steps": 2,
-        "policy_kwargs": {"net_arch": [16, 16]},
-        "learning_rate": user_code.make_falling_rate(1e-3),
-    }
-    return memory_sizes.enlarge_memory_if_requested(arguments)
-
-
-def make_action_noise() -> NormalActionNoise:
-    """Return Gaussian noise for actions of two dimensions."""
-    return NormalActionNoise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
-
-
-def make_sac_arguments() -> dict[str, Any]:
-    """Return arguments of SAC."""
-    return {
-        **make_off_policy_arguments(),
-        "target_update_interval": 1,
-        "action_noise": make_action_noise(),
-    }
-
-
-def _make_td3_arguments() -> dict[str, Any]:
-    return {**_make_ddpg_arguments(), "policy_delay": 2}
-
-
-def _make_ddpg_arguments() -> dict[str, Any]:
-    # the default was an episode before 2.3.0, which two environments do not allow
-    return {**make_off_policy_arguments(), "train_freq": 1, "action_noise": make_action_noise()}
-
-
-def make_dqn_arguments() -> dict[str, Any]:
-    """Return arguments of DQN."""
-    return {
-        **make_off_policy_arguments(),
-        "target_update_interval": 40,
-        "exploration_fraction": 0.5,
-    }
-
-
-def _make_a2c_arguments() -> dict[str, Any]:
-    return {**make_on_policy_arguments(), "n_steps": 5, "ent_coef": 0.01}
 
 
 # -- with options -----------------------------------------------------------------------------
@@ -210,7 +190,7 @@ def make_trainings(
     fields = {name: options.pop(name) for name in own_options}
     return {
         f"{name} {scenario}": ScenarioTraining(
-            partial(find_algorithm_class, name),
+            partial(find_algorithm_class, name.upper()),
             replace(environments, actions="discrete") if name == "dqn" else environments,
             {**_ARGUMENTS[name], **options},
             _make_network_arguments(policy or environments.policy, default_sizes, networks),
@@ -228,19 +208,6 @@ def _make_network_arguments(
     sizes = {} if default_sizes else {"net_arch": [16, 16]}
     small = {} if "features_extractor_class" in options else _SMALL[policy]
     return {**sizes, **options, **small}
-
-
-def _make_lazy_noise(kind: str, deviation: float) -> LazyValue:
-    """Return noise of the class ``kind`` for two-dimensional actions, made when it is used."""
-
-    def make_noise() -> Any:
-        return find_in_library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
-
-    return LazyValue(make_noise)
-
-
-_gaussian = partial(_make_lazy_noise, "NormalActionNoise")
-_correlated = partial(_make_lazy_noise, "OrnsteinUhlenbeckActionNoise")
 
 
 def _make_timeout_arguments(handled: bool) -> LazyValue:
@@ -269,6 +236,12 @@ def _make_hindsight_arguments(goals: str) -> dict[str, Any]:
     }
 
 
+def _stop_after_nine_episodes(session: Session) -> Any:
+    """Return the library's own callback that ends a training after nine episodes."""
+    del session
+    return find_in_library("common.callbacks", "StopTrainingOnMaxEpisodes")(9)
+
+
 _learn_anew = partial(learn_again, reset=True)
 _evaluate_stochastic = partial(play_three_episodes, deterministic=False)
 _evaluate_returns = partial(play_three_episodes, capture_returns=True)
@@ -276,7 +249,8 @@ _act_stochastic = partial(act_with_agent_in_bare_environment, deterministic=Fals
 _act_with_trusted = partial(act_with_reloaded_policy, trusted=True)
 
 _FALLING = user_code.make_falling_rate(3e-3)
-_BATCH_NORM = {"features_extractor_class": LazyValue(user_code.make_batch_norm_extractor_class)}
+BATCH_NORM = {"features_extractor_class": LazyValue(user_code.make_batch_norm_extractor_class)}
+WITHOUT_BIAS = {"features_extractor_class": LazyValue(user_code.make_extractor_class_without_bias)}
 _RMSPROP = {
     "optimizer_class": LazyValue(
         find_in_library, "common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike"
@@ -290,12 +264,12 @@ _BARE_ATARI = partial(
 )
 
 TRAININGS: Mapping[str, TraceTraining] = {
-    "ppo": _make_plain_training("ppo", make_ppo_arguments, False),
-    "a2c": _make_plain_training("a2c", _make_a2c_arguments, True),
-    "sac": _make_plain_training("sac", make_sac_arguments, False),
-    "td3": _make_plain_training("td3", _make_td3_arguments, False),
-    "ddpg": _make_plain_training("ddpg", _make_ddpg_arguments, False),
-    "dqn": _make_plain_training("dqn", make_dqn_arguments, True),
+    "ppo": _make_plain_training("ppo"),
+    "a2c": _make_plain_training("a2c", discrete=True),
+    "sac": _make_plain_training("sac"),
+    "td3": _make_plain_training("td3"),
+    "ddpg": _make_plain_training("ddpg"),
+    "dqn": _make_plain_training("dqn", discrete=True),
     # -- what users switch on around SAC, TD3 and DDPG
     # one environment, collected by episodes, as many updates as steps; noise with a state
     **make_trainings("sac td3 ddpg", "episodes", train_freq=(1, "episode"),
@@ -325,7 +299,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               action_noise=_gaussian(0.2), policy_delay=3, target_policy_noise=0.6,
               target_noise_clip=0.3, networks={"net_arch": {"pi": [16, 16], "qf": [8]},
               "n_critics": 3}, then=[predict_with_reloaded_policy]),
-    **make_trainings("sac td3 ddpg", "batch-norm", networks=_BATCH_NORM),
+    **make_trainings("sac td3 ddpg", "batch-norm", networks=BATCH_NORM),
     # features that are left out by chance in training, neither in acting nor in targets
     **make_trainings("sac td3", "dropout",
     networks={"features_extractor_class": LazyValue(user_code.make_dropout_extractor_class)},
@@ -342,12 +316,12 @@ TRAININGS: Mapping[str, TraceTraining] = {
               then=[save_load_and_continue, play_three_episodes]),
     **make_trainings("sac td3 ddpg", "memory", Environments(copies=2),
               replay_buffer_kwargs=_make_timeout_arguments(False), optimize_memory_usage=True,
-              callbacks=[partial(make_callback_stopping_after_episodes, episodes=9)],
+              callbacks=[_stop_after_nine_episodes],
               then=[_learn_anew]),
     **make_trainings("sac", "gsde-unclipped", use_sde=True, networks={"clip_mean": 0.0}, steps=64),
     **make_trainings("sac", "gsde-saved", use_sde=True, then=[save_load_and_continue],
               or_plain=True),
-    **make_trainings("sac td3", "own-features", networks=_BATCH_NORM, default_sizes=True, steps=60),
+    **make_trainings("sac td3", "own-features", networks=BATCH_NORM, default_sizes=True, steps=60),
     **make_trainings("sac td3", "matrix-actions", Environments(own=user_code.MatrixActions),
               or_plain=True),
     **make_trainings("sac td3", "integers", Environments(observations="integer")),
@@ -412,7 +386,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               learning_rate=user_code.make_falling_rate(0.001),
               networks={"net_arch": LazyValue(compat.convert_networks_to_net_arch, {"pi": [16, 16],
               "vf": [8]})},
-              callbacks=[partial(make_callback_stopping_after_episodes, episodes=9)],
+              callbacks=[_stop_after_nine_episodes],
               then=[learn_again, _evaluate_stochastic]),
     # binary observations, Adam, and an agent that is trained again from zero
     **make_trainings("a2c", "again",
@@ -421,7 +395,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_trainings("a2c", "rmsprop",
     Environments(copies=2, actions="discrete", observations="discrete"),
               max_grad_norm=0.05, vf_coef=0.25, networks={"ortho_init": False, **_RMSPROP}),
-    **make_trainings("ppo a2c", "batch-norm", Environments(copies=2), networks=_BATCH_NORM,
+    **make_trainings("ppo a2c", "batch-norm", Environments(copies=2), networks=BATCH_NORM,
               default_sizes=True),
     **make_trainings("ppo a2c", "gsde-saved", ent_coef=0.05, use_sde=True,
               networks={"squash_output": True}, then=[save_load_and_continue, _act_with_trusted],
@@ -443,8 +417,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_trainings("ppo", "apart", networks={"ortho_init": False, "net_arch": LazyValue(
               compat.convert_networks_to_net_arch, {"pi": [16, 16], "vf": [8, 8]})}),
     **make_trainings("ppo", "without-bias",
-              networks={"features_extractor_class": LazyValue(
-              user_code.make_extractor_class_without_bias)}, or_plain=True),
+              networks=WITHOUT_BIAS, or_plain=True),
     **make_trainings("ppo", "stacked-channels-first", Environments(actions="discrete",
               observations="image-channels-first", stack=2), default_sizes=True, steps=64,
               or_plain=True),
@@ -501,7 +474,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     callbacks=[lambda session: user_code.SilentCallback()], steps=STEPS,
               then=[learn_again]),
     **make_trainings("ppo sac", "stopped",
-    callbacks=[partial(make_callback_stopping_after_steps, steps=50)], then=[learn_again]),
+    callbacks=[lambda session: user_code.CountingCallback(50)], then=[learn_again]),
     # a device by its number that this machine lacks; other layers than the plain ones
     **make_trainings("ppo sac", "missing-device", device=LazyValue(name_missing_device),
               networks={"net_arch": [8]}, steps=60, or_plain=True),
@@ -544,7 +517,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               normalize={"norm_reward": False}), default_sizes=True, steps=40, or_plain=True),
     **make_trainings("ppo", "normalised-images-own-features",
               Environments(observations="image-channels-first", normalize={"norm_reward": False}),
-              networks=_BATCH_NORM, steps=40),
+              networks=BATCH_NORM, steps=40),
     **make_trainings("ppo sac", "normalised-images-saved",
               Environments(observations="image-channels-first", normalize={"norm_reward": False}),
               networks={"normalize_images": False}, default_sizes=True, steps=40,
@@ -628,7 +601,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               predict_with_reloaded_policy]),
     **make_trainings("dqn", "batch-norm", Environments(observations="float64"),
               replay_buffer_kwargs=_make_timeout_arguments(False), target_update_interval=20,
-              networks=_BATCH_NORM),
+              networks=BATCH_NORM),
     **make_trainings("dqn", "memory",
     Environments(observations="dict", around=[make_vector_wrapper("VecExtractDictObs",
               key="state")]), replay_buffer_kwargs=_make_timeout_arguments(False),
@@ -639,7 +612,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               target_update_interval=20),
     # targets after a number of steps that goes on when the agent is trained again from zero
     **make_trainings("dqn", "again", target_update_interval=30, steps=110, then=[_learn_anew]),
-    **make_trainings("dqn", "own-features", target_update_interval=20, networks=_BATCH_NORM,
+    **make_trainings("dqn", "own-features", target_update_interval=20, networks=BATCH_NORM,
               default_sizes=True),
     **make_trainings("dqn", "chances", exploration_final_eps=0.6,
     then=[act_with_agent_in_bare_environment, _act_stochastic],

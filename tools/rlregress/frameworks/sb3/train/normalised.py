@@ -34,10 +34,10 @@ def _read_normaliser_statistics(normalising: Any) -> np.ndarray:
     return np.array([[normalising.obs_rms.mean, normalising.obs_rms.var]])
 
 
-def _evaluate_and_read_statistics(model: Any, request: TrainingRequest) -> np.ndarray:
-    evaluation = VecNormalize(gyms.make_vec_env(request.make_env, 1), norm_reward=False)
+def evaluate_one_episode(model: Any, environment: Any) -> None:
+    """Play an episode in a vectorised environment, as ``EvalCallback`` evaluates an agent."""
     callback = EvalCallback(
-        evaluation,
+        environment,
         n_eval_episodes=1,
         eval_freq=1,
         verbose=0,
@@ -45,13 +45,23 @@ def _evaluate_and_read_statistics(model: Any, request: TrainingRequest) -> np.nd
     )
     callback.init_callback(model)
     callback.on_step()
+
+
+def reload_agent(model: Any, environment: Any) -> Any:
+    """Return an agent as it is loaded, in another environment."""
+    file = io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    return type(model).load(file, env=environment, device="cpu")
+
+
+def _evaluate_and_read_statistics(model: Any, request: TrainingRequest) -> np.ndarray:
+    evaluation = VecNormalize(gyms.make_vec_env(request.make_env, 1), norm_reward=False)
+    evaluate_one_episode(model, evaluation)
     return _read_normaliser_statistics(evaluation)
 
 
 def _reload_and_read_statistics(model: Any, request: TrainingRequest) -> np.ndarray | None:
-    file = io.BytesIO()
-    model.save(file)
-    file.seek(0)
-    loaded = type(model).load(file, env=gyms.make_vec_env(request.make_env, 1), device="cpu")
+    loaded = reload_agent(model, gyms.make_vec_env(request.make_env, 1))
     normalising = loaded.get_vec_normalize_env()
     return None if normalising is None else _read_normaliser_statistics(normalising)

@@ -5,12 +5,10 @@ The steps after a training are functions of a ``Session``: evaluate, save, load,
 
 from __future__ import annotations
 
-import contextlib
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
@@ -170,18 +168,6 @@ def make_evaluation_callback(session: Session) -> Any:
     return callback(aside, n_eval_episodes=2, eval_freq=40, verbose=0)
 
 
-def make_callback_stopping_after_episodes(session: Session, episodes: int) -> Any:
-    """Return the library's own callback that ends a training after ``episodes`` episodes."""
-    del session
-    return find_in_library("common.callbacks", "StopTrainingOnMaxEpisodes")(episodes)
-
-
-def make_callback_stopping_after_steps(session: Session, steps: int) -> Any:
-    """Return a user's callback that ends a training after ``steps`` steps."""
-    del session
-    return user_code.CountingCallback(steps)
-
-
 # -- looks ------------------------------------------------------------------------------------
 
 
@@ -264,36 +250,31 @@ def save_load_and_continue(
     learn_again(session)
 
 
-def _raise_if_policy_cannot_be_saved(model: Any) -> None:
-    if not hasattr(model.policy, "save"):
+def _reload_policy(session: Session, trusted: bool) -> Any:
+    """Save the policy alone, and return it as it is loaded.
+
+    Args:
+        trusted: PyTorch loads unknown types, too, if the library does not decide on it.
+    """
+    policy, path = session.model.policy, session.get_path("policy.pkl")
+    if not hasattr(policy, "save"):
         raise Unsupported("this version cannot save a policy alone")
-
-
-def _allow_loading_unknown_types() -> Any:
-    """Make PyTorch load unknown types within the block, if the library does not decide on it."""
-    return mock.patch.dict(os.environ, {_TRUST: "1"})
+    policy.save(path)
+    with mock.patch.dict(os.environ, {_TRUST: "1"} if trusted else {}):
+        return type(policy).load(path)
 
 
 def predict_with_reloaded_policy(session: Session) -> None:
     """Save the policy alone, load it, and call its ``predict``."""
-    model, path = session.model, session.get_path("policy.pkl")
-    _raise_if_policy_cannot_be_saved(model)
-    model.policy.save(path)
     # whether a version trusts its own files is checked by ``act_with_reloaded_policy``
-    with _allow_loading_unknown_types():
-        policy = type(model.policy).load(path)
-    environment = DummyVecEnv([partial(session.environments.make_one_environment, first=0)])
+    policy = _reload_policy(session, trusted=True)
+    environment = DummyVecEnv([session.environments.make_one_environment])
     policy.predict(environment.reset(), deterministic=True)
 
 
 def act_with_reloaded_policy(session: Session, trusted: bool = False) -> None:
     """Save the policy alone, load it, and let it act in an environment, captured for the trace."""
-    model, path = session.model, session.get_path("alone.pkl")
-    _raise_if_policy_cannot_be_saved(model)
-    model.policy.save(path)
-    with _allow_loading_unknown_types() if trusted else contextlib.nullcontext():
-        policy = type(model.policy).load(path)
-    act_in_bare_environment(policy, session.environments)
+    act_in_bare_environment(_reload_policy(session, trusted), session.environments)
 
 
 # -- evaluating and acting --------------------------------------------------------------------
@@ -327,7 +308,7 @@ def act_in_bare_environment(
     actor: Any, environments: Environments, deterministic: bool = True
 ) -> None:
     """Act with an agent or policy in one environment without wrappers; capture the actions."""
-    environment = environments.make_one_environment(first=0)
+    environment = environments.make_one_environment()
     observation = gyms.reset_to_observation(environment)
     for _ in range(_ALONE):
         action, _ = actor.predict(observation, deterministic=deterministic)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
@@ -22,16 +20,6 @@ from rlregress.probing.random_generators import seed_generators
 from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffer_drawing_from
 
 
-def _make_arguments_of_request(
-    request: SeededTraining, environment: Any, images: bool, library: Library
-) -> dict:
-    arguments = make_arguments_of_request(request, environment.action_space.shape, library)
-    if images:
-        # the sizes are those of what follows the pictures, and have their own defaults
-        del arguments["policy_kwargs"]
-    return arguments
-
-
 class _CheckpointCallback(BaseCallback):
     def __init__(self, request: SeededTraining, library: Library) -> None:
         super().__init__()
@@ -42,8 +30,7 @@ class _CheckpointCallback(BaseCallback):
         # the updates of all steps so far are done
         self._look(self.num_timesteps, lambda: make_trained_agent(self.model, {}, self._library))
 
-    def _on_training_end(self) -> None:
-        self._look(self.num_timesteps, lambda: make_trained_agent(self.model, {}, self._library))
+    _on_training_end = _on_rollout_start
 
     def _on_step(self) -> bool:
         return True
@@ -53,7 +40,11 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
     """Train with ``learn``, each source of chance seeded separately."""
     seeds = request.seeds
     environment = gyms.convert_environment(request.make_env(False))
+    arguments = make_arguments_of_request(request, environment.action_space.shape, library)
     images = len(environment.observation_space.shape) == 3
+    if images:
+        # the sizes are those of what follows the pictures, and have their own defaults
+        del arguments["policy_kwargs"]
     with isolate_random_generators():
         with Stream(seeds.initialisation).draw_from_stream():
             model = library.make_agent(
@@ -61,7 +52,7 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
                 environment,
                 policy="CnnPolicy" if images else "",
                 replay_buffer_class=make_buffer_drawing_from(ReplayBuffer, Stream(seeds.sampling)),
-                **_make_arguments_of_request(request, environment, images, library),
+                **arguments,
             )
         call_prepare_with_heads(request, lambda: find_output_layers(model))
         seed_generators(seeds.exploration)

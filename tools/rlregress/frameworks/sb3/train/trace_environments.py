@@ -107,7 +107,7 @@ class Environments:
         bare = not (self.around or self.stack or self.normalize is not None)
         if max(self.copies, copies) == 1 and bare:
             # the library puts its own around it
-            return self.make_one_environment(first=0)
+            return self.make_one_environment()
         environment = self.together(
             [partial(self.make_one_environment, first=k) for k in range(copies)]
         )

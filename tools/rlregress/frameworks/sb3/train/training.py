@@ -14,6 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3.library import silence_agent
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
@@ -28,6 +29,7 @@ from rlregress.probing.hyperparameter_mapping import (
 )
 from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
 from rlregress.probing.layers import find_last_linear_layer
+from rlregress.probing.seeded_training import copy_tensors_to_arrays
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
 
@@ -59,9 +61,7 @@ class Library:
         """Make an agent in its environments, on the CPU, that logs to nowhere."""
         kind = self.algorithms[algorithm]
         policy = policy or compat.name_policy_of_dense_layers(kind, environment)
-        model = kind(policy, environment, device="cpu", **arguments)
-        compat.silence_agent(model)
-        return model
+        return silence_agent(kind(policy, environment, device="cpu", **arguments))
 
 
 OWN = Library()
@@ -319,7 +319,7 @@ def train(request: TrainingRequest, library: Library = OWN) -> Trained:
     else:
         model, diagnostics = request.kept
         logged = dict(model.logger.name_to_value)
-        compat.silence_agent(model)
+        silence_agent(model)
         model.logger.name_to_value.update(logged)
         watch.continue_from_record(model.num_timesteps, diagnostics)
         steps_left = request.total_steps - model.num_timesteps
@@ -331,10 +331,7 @@ def make_trained_agent(
     model: Any, diagnostics: Mapping[str, list[float]], library: Library = OWN
 ) -> Trained:
     """Return the agent of a training that has ended."""
-    parameters = {
-        name: tensor.detach().cpu().numpy().copy()
-        for name, tensor in model.policy.state_dict().items()
-    }
+    parameters = dict(copy_tensors_to_arrays(model.policy.state_dict()))
     if getattr(model, "log_ent_coef", None) is not None:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
     return Trained(

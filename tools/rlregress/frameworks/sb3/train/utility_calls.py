@@ -32,7 +32,7 @@ _EPISODES = 2
 def capture_counts_of_monitor(session: Session) -> None:
     """Capture the counts of a ``Monitor`` after episodes, and its error if a reset is missing."""
     monitor = find_in_library("common.monitor", "Monitor")(
-        session.environments.make_one_environment(first=0)
+        session.environments.make_one_environment()
     )
     for _ in range(_EPISODES):
         gyms.reset_to_observation(monitor)
@@ -50,7 +50,7 @@ def act_with_halved_parameter_vector(session: Session) -> None:
     if not hasattr(session.model.policy, "load_from_vector"):
         raise Unsupported("this version's policies have no load_from_vector")
     session.model.policy.load_from_vector(0.5 * session.model.policy.parameters_to_vector())
-    observation = gyms.reset_to_observation(session.environments.make_one_environment(first=0))
+    observation = gyms.reset_to_observation(session.environments.make_one_environment())
     capture_numbers([session.model.predict(observation, deterministic=True)[0]])
 
 
@@ -60,14 +60,14 @@ def act_with_reloaded_actor(session: Session) -> None:
     session.model.policy.actor.save(path)
     actor = type(session.model.policy.actor).load(path)
     observation, _ = session.model.policy.obs_to_tensor(
-        gyms.reset_to_observation(session.environments.make_one_environment(first=0))
+        gyms.reset_to_observation(session.environments.make_one_environment())
     )
     capture_numbers([actor(observation, deterministic=True).detach().numpy()])
 
 
 def reset_three_times_after_seed(session: Session) -> None:
     """Seed a vectorised environment once, and capture the observations of three resets."""
-    environment = DummyVecEnv([lambda: session.environments.make_one_environment(first=0)])
+    environment = DummyVecEnv([session.environments.make_one_environment])
     environment.seed(3)
     capture_numbers([np.array(environment.reset()) for _ in range(3)])
 
@@ -75,7 +75,7 @@ def reset_three_times_after_seed(session: Session) -> None:
 def fill_rollout_row_by_row(session: Session) -> None:
     """Fill a rollout of two steps as a user does; log-probabilities and values are scalars."""
     kind = find_in_library("common.buffers", "RolloutBuffer")
-    environment = session.environments.make_one_environment(first=0)
+    environment = session.environments.make_one_environment()
     buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")
     observation = gyms.reset_to_observation(environment)
     action = environment.action_space.low
@@ -90,7 +90,7 @@ def load_with_and_without_force_reset(session: Session) -> None:
     """Load an agent with ``force_reset`` on and off; capture whether the next ``learn`` resets."""
     path = session.get_path("whole")
     session.model.save(path)
-    environment = DummyVecEnv([lambda: session.environments.make_one_environment(first=0)])
+    environment = DummyVecEnv([session.environments.make_one_environment])
     is_anew = []
     for anew in (True, False):
         loaded = type(session.model).load(path, env=environment, force_reset=anew)
@@ -206,7 +206,7 @@ def capture_errors_of_wrong_calls(session: Session) -> None:
     """Capture errors for wrong environments, names, policies, files and observations."""
     model, path = session.model, session.get_path("refused")
     kind, environments = type(model), session.environments.make_wrapped_environment(copies=3)
-    other_spaces = user_code.UnboundedActions(session.environments.make_one_environment(first=0))
+    other_spaces = user_code.UnboundedActions(session.environments.make_one_environment())
     model.save(path)
     capture_numbers([_describe_error_of_call(call) for call in (
         lambda: model.set_env(environments), lambda: model.set_parameters({"none": {}}),
@@ -230,7 +230,7 @@ def _describe_error_of_call(call: Any) -> str:
 def learn_in_registered_environment(session: Session) -> None:
     """Train an agent in an environment given by its registered name, with the default logger."""
     name, folder = "RlregressAlone-v0", {"SB3_LOGDIR": session.folder}
-    make = partial(session.environments.make_one_environment, first=0)
+    make = session.environments.make_one_environment
     # it takes no arguments, as most environments
     with gyms.register_temporarily(name, lambda: make()), mock.patch.dict(os.environ, folder):
         model = type(session.model)("MlpPolicy", name, n_steps=16, batch_size=8, device="cpu")

@@ -85,7 +85,9 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
         learning_epochs=settings.epochs,
         learning_rate=0.0,
         time_limit_bootstrap=True,
-        **settings.map_loss_weights_to_names("value_loss_scale", "entropy_loss_scale"),
+        **settings.map_to_framework_names(
+            value_coefficient="value_loss_scale", entropy_coefficient="entropy_loss_scale"
+        ),
         **discount,
     )
     record.minibatches = training.evaluated

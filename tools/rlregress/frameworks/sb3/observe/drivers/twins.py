@@ -51,9 +51,14 @@ _COLLECTING = {"train_freq": 1, "gradient_steps": 0}
 
 
 class Driver:
-    """An agent of a class with small networks (see ``twin_agents.TwinDriver``)."""
+    """An agent of a class with small networks (see ``twin_agents.TwinDriver``).
+
+    Attributes:
+        distances: the functions that compare Q values with targets.
+    """
 
     shares_rate = True
+    distances = watched_updates.TORCH_DISTANCES
 
     def __init__(self, algorithm_class: Any, settings: Settings) -> None:
         self._algorithm_class, self._settings = algorithm_class, settings
@@ -150,7 +155,9 @@ class Driver:
         critic = probe_agents.find_target_critics(agent)
         following = probe_agents.make_acting_function(agent, use_target=True)
         probe_agents.fix_critics_at_update_input(agent, critic, q_values, following)
-        return watched_updates.run_and_find_target(partial(self._update_once, agent))
+        return watched_updates.run_and_find_target(
+            partial(self._update_once, agent), self.distances
+        )
 
     def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
         agent = self._make_agent_with_filled_buffer()
@@ -158,7 +165,7 @@ class Driver:
         probe_agents.make_critics_constant(agent.critic_target, [target_value] * 2)
         losses: list[float] = []
         target = watched_updates.run_and_find_target(
-            lambda: losses.append(self._compute_loss_of_part(agent, "actor"))
+            lambda: losses.append(self._compute_loss_of_part(agent, "actor")), self.distances
         )
         return target, losses[0]
 

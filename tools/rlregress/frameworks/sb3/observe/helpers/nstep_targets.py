@@ -28,11 +28,11 @@ def make_agent_with_stored_stream(environment: Scripted, inputs: Inputs, **argum
     observation and action, for ``compute_target_of_slot``.
     """
     if "n_steps" in inspect.signature(TD3.__init__).parameters:
-        arguments["n_steps"] = int(inputs["n"])
+        arguments["n_steps"] = inputs["n"]
     agent = probe_agents.make_small_off_policy_agent(
         TD3,
         environment,
-        gamma=float(inputs["discount"]),
+        gamma=inputs["discount"],
         gradient_steps=0,
         policy_kwargs={"net_arch": []},
         **arguments,

@@ -12,7 +12,7 @@ from stable_baselines3 import PPO
 
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
-from rlregress.probing.interface import Inputs
+from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
@@ -31,7 +31,9 @@ class ProbedPPO:
     algorithm_class: Any = PPO
     once: Mapping[str, Any] = {"n_epochs": 1}
     without: tuple[str, ...] = ()
-    small: Mapping[str, Any] = {"net_arch": compat.convert_sizes_to_net_arch([16], [16])}
+    small: Mapping[str, Any] = {
+        "net_arch": compat.convert_networks_to_net_arch({"pi": [16], "vf": [16]})
+    }
     linear: Mapping[str, Any] = {"net_arch": []}
 
     def make_environment(self, *bounds: Any, **script: Any) -> Any:
@@ -86,14 +88,9 @@ PROBED_PPO = ProbedPPO()
 AlgorithmProbe = Callable[[ProbedPPO, Inputs], np.ndarray]
 
 
-def unbind_ppo_from_probes(*modules: Any) -> dict[str, AlgorithmProbe]:
-    """Return detail -> probe of these modules that tests PPO, with the algorithm left open."""
-    probes = [pair for module in modules for pair in module.PROBES.items()]
-    return {
-        detail: probe.func
-        for detail, probe in probes
-        if isinstance(probe, partial) and PROBED_PPO in probe.args
-    }
+def bind_probes_to_ppo(probes: Mapping[str, AlgorithmProbe]) -> dict[str, Probe]:
+    """Return detail -> probe of PPO itself."""
+    return {detail: partial(probe, PROBED_PPO) for detail, probe in probes.items()}
 
 
 def make_algorithm_probe(
