@@ -1,4 +1,4 @@
-"""Probes of TD3: measurements on its driver."""
+"""Probes of TD3 and DDPG: measurements on their driver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unittest import mock
 
 from rlregress.frameworks.skrl.agents import NEVER, AgentSetup, Layers
 from rlregress.frameworks.skrl.observe.drivers.twins import Driver
-from rlregress.measurements import td3
+from rlregress.measurements import ddpg, td3
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
 
@@ -33,6 +33,7 @@ _DRIVER = partial(Driver, "td3")
 #: the model of the user has the tanh before the bounds
 _UNSQUASHED_DRIVER = partial(Driver, "td3", layers=Layers(squash=False))
 PROBES: Mapping[str, Probe] = {
+    **{id: partial(measure, partial(Driver, "ddpg")) for id, measure in ddpg.MEASUREMENTS.items()},
     **{id: partial(measure, _DRIVER) for id, measure in td3.MEASUREMENTS.items()},
     "td3.action.bounding": partial(td3.measure_action_bounding, _UNSQUASHED_DRIVER),
     "logging.before_policy_update": _flag_failure_before_policy_update,

@@ -1,10 +1,11 @@
-"""Probes of deep deterministic policy gradients: measurements on the driver."""
+"""Probes of deep deterministic policy gradients: measurements on its loss and its trainer."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
-from rlregress.frameworks.torchrl.observe.drivers.ddpg import Driver
+from rlregress.frameworks.torchrl.observe.drivers import twin_losses, twin_trainers
 from rlregress.measurements import ddpg
 from rlregress.probing.interface import Probe
 
@@ -13,14 +14,14 @@ _OF_LOSSES = (
     "ddpg.networks", "ddpg.target.action", "ddpg.target.terminal", "ddpg.loss.values",
     "ddpg.loss.policy",
 )  # fmt: skip
-PROBES: dict[tuple[str, str], Probe] = {
+PROBES: Mapping[tuple[str, str], Probe] = {
     **{
-        (id, "library"): partial(measure, Driver)
+        (id, "library"): partial(measure, partial(twin_losses.Driver, "ddpg"))
         for id, measure in ddpg.MEASUREMENTS.items()
         if id in _OF_LOSSES
     },
     **{
-        (id, "trainer"): partial(measure, Driver)
+        (id, "trainer"): partial(measure, partial(twin_trainers.Driver, "ddpg"))
         for id, measure in ddpg.MEASUREMENTS.items()
         if id not in _OF_LOSSES
     },

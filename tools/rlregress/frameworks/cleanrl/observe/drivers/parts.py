@@ -1,21 +1,15 @@
-"""What drivers share: how a script runs, and where its networks and optimisers are."""
+"""What drivers share: where a script's networks and optimisers are."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import torch
 from torch import nn
 
-from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import Script
-from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.measurements.driven_agents import Settings
-from rlregress.probing.driven import ScriptedEnvs
 
 OPTIMIZERS = {
     "critic": ("q_optimizer", "values_optimizer"),
@@ -37,38 +31,6 @@ def find_first_variable(variables: Mapping[str, Any], quantity: str, *candidates
         if name in variables:
             return variables[name]
     raise Script(Path(variables["__file__"])).make_variable_lost_error(quantity, *candidates)
-
-
-class DrivenScript:
-    """A script that runs again for each request of a measurement."""
-
-    #: of the script
-    name: str
-
-    def __init__(self, source: Source, settings: Settings) -> None:
-        self._script, self._settings = source.parse_script(self.name), settings
-
-    def _find_variable(self, name: str) -> Any:
-        # while it runs, the script is the main module
-        return find_first_variable(vars(sys.modules["__main__"]), "network or optimiser", name)
-
-    def _run_script(self, envs: ScriptedEnvs, **arguments: Any) -> None:
-        settings = self._settings
-        overrides = {
-            "total_timesteps": settings.steps,
-            "buffer_size": 256,
-            "batch_size": settings.batch_size,
-            "gamma": settings.discount,
-            "learning_rate": 0.0,
-            "learning_starts": settings.starts,
-        }
-        run_script(
-            self._script.path,
-            {**overrides, **arguments},
-            make_env=envs.make_environment,
-            # no videos of an evaluation
-            patches=[(gymnasium.wrappers, "RecordVideo", lambda env, *_, **__: env)],
-        )
 
 
 def find_policy(variables: Mapping[str, Any]) -> Any:

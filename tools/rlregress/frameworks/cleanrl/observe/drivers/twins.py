@@ -1,4 +1,4 @@
-"""Driver of the scripts of SAC and TD3: runs them as they are, with other environments."""
+"""Driver of the scripts of SAC, TD3 and DDPG: runs them as they are, with other environments."""
 
 from __future__ import annotations
 
@@ -45,8 +45,7 @@ from rlregress.probing.layers import (
     make_output_constant_for_input,
 )
 
-_SAC, _TD3 = "sac_continuous_action", "td3_continuous_action"
-_TARGETS = ("qf1_target", "qf2_target")
+_SAC, _TD3, _DDPG = (f"{name}_continuous_action" for name in ("sac", "td3", "ddpg"))
 #: observation, action and next observation of every transition that a single update reads
 _NOW, _ACTION, _THEN = 0.5, 0.25, -0.5
 _SETTINGS = {
@@ -67,7 +66,9 @@ class _TwinDriver:
 
     def __init__(self, script: str, source: Source, settings: Settings) -> None:
         self._script, self._settings = source.parse_script(script), settings
-        self._is_sac = script == _SAC
+        self._is_sac, self._is_td3 = script == _SAC, script == _TD3
+        self._critics = ["qf1"] if script == _DDPG else ["qf1", "qf2"]
+        self._targets = [f"{name}_target" for name in self._critics]
         self._ended: Mapping[str, Any] | None = None
 
     def _get_variables_of_script(self) -> Any:
@@ -85,7 +86,7 @@ class _TwinDriver:
     def _make_arguments(self) -> dict[str, Any]:
         s = self._settings
         critic, policy = s.rates or FROZEN
-        settings = s.map_to_framework_names(**_SETTINGS, **({} if self._is_sac else _OF_TD3))
+        settings = s.map_to_framework_names(**_SETTINGS, **(_OF_TD3 if self._is_td3 else {}))
         if s.rates is not None:
             both = {"policy_lr": policy, "q_lr": critic}
             settings.update(both if self._is_sac else {"learning_rate": policy})
@@ -138,7 +139,7 @@ class _TwinDriver:
             raise self._script.make_variable_lost_error("optimisers", *candidates)
 
         def list_targets() -> Iterator[torch.Tensor]:
-            for name in _TARGETS:
+            for name in self._targets:
                 yield from self._find_variable("target network", name).parameters()
 
         envs.begin = prepare_first_step
@@ -258,7 +259,7 @@ class _TwinDriver:
         """Return the critic loss where each Q network, two or three, outputs its ``q_values``."""
 
         def prepare_script(variables: Any) -> None:
-            self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), q_values)
+            self._pin_outputs(self._critics, (_NOW, _ACTION), q_values)
             if len(q_values) > 2:
 
                 def third(observations: torch.Tensor, _: Any) -> torch.Tensor:
@@ -268,16 +269,18 @@ class _TwinDriver:
 
         return self._run_until_optimizer_step(prepare_script, "critic").losses["critic"][0]
 
-    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
+    def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
         def prepare_script(_: Any) -> None:
-            self._pin_outputs(("qf1", "qf2"), (_NOW, self._compute_action(_NOW, "actor")), q_values)
+            for name in self._targets:
+                make_output_constant(self._find_variable("target network", name), target_q)
+            self._pin_outputs(self._critics, (_NOW, self._compute_action(_NOW, "actor")), q_values)
 
         return self._run_until_optimizer_step(prepare_script, "actor").losses["actor"][0]
 
     def compute_target(self, q_values: Sequence[float]) -> float:
         def prepare_script(_: Any) -> None:
             self._pin_outputs(
-                _TARGETS, (_THEN, self._compute_action(_THEN, "target_actor")), q_values
+                self._targets, (_THEN, self._compute_action(_THEN, "target_actor")), q_values
             )
 
         return watched_updates.run_and_find_target(
@@ -290,7 +293,8 @@ class _TwinDriver:
                 (network, 0.0) for network in list_q_networks(variables)
             ]
             targets = [
-                (self._find_variable("target network", name), target_value) for name in _TARGETS
+                (self._find_variable("target network", name), target_value)
+                for name in self._targets
             ]
             for network, number in zeros + targets:
                 fill_parameters(network.parameters(), 0.0)
@@ -320,7 +324,7 @@ class _TwinDriver:
         pairs: list[tuple[Any, Any]] = []
 
         def prepare_script(variables: Any) -> None:
-            names_of_pairs = [("qf1", "qf1_target"), ("qf2", "qf2_target")]
+            names_of_pairs = list(zip(self._critics, self._targets, strict=True))
             names_of_pairs += [] if self._is_sac else [("actor", "target_actor")]
             for pair in names_of_pairs:
                 online, followed = (self._find_variable("network", name) for name in pair)
@@ -393,6 +397,13 @@ class _TwinDriver:
         with _fix_samples_and_record_deviations(draw):
             return float(sample_action(policy, torch.zeros(1, 1))[1].detach())
 
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
+        variables = self._run_one_step_and_get_variables()
+        trained = list_q_networks(variables)
+        kinds = {type(network) for network in trained}
+        all_of_them = [network for network in variables.values() if type(network) in kinds]
+        return len(trained), len(all_of_them) - len(trained)
+
     def describe_architecture(self) -> np.ndarray:
         variables = self._run_one_step_and_get_variables()
         policy, critics = self._find_policy(), list_q_networks(variables)
@@ -411,7 +422,7 @@ class _TwinDriver:
 
     def read_log10_adam_eps(self) -> list[float]:
         variables = self._run_one_step_and_get_variables()
-        critics = [self._find_variable("Q network", name) for name in ("qf1", "qf2")]
+        critics = [self._find_variable("Q network", name) for name in self._critics]
         parameters = {
             "critic": [p for critic in critics for p in critic.parameters()],
             "actor": list(self._find_policy().parameters()),
@@ -426,6 +437,7 @@ class _TwinDriver:
 
 drive_sac = partial(_TwinDriver, _SAC)
 drive_td3 = partial(_TwinDriver, _TD3)
+drive_ddpg = partial(_TwinDriver, _DDPG)
 
 
 def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:

@@ -226,7 +226,7 @@ class Driver:
             model[0] = make_tanh_policy(Constant(0.0), make_action_box(-1.0, 1.0))
         make_loss = programs.load_program(self._family, "utils").make_loss_module
         loss, updater = make_loss(self._make_settings(target_update_polyak=share), model)
-        return read_targets_after_update(loss, updater, source, target)
+        return read_targets_after_update(loss, updater.step, source, target)
 
     def _make_environment(self) -> Scripted:
         s = self._settings

@@ -1,4 +1,4 @@
-"""Driver of SAC and TD3: ``SACTrainer`` and ``TD3Trainer`` on a small environment."""
+"""Driver of SAC, TD3 and DDPG: their trainers on a small environment."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.api import (
     Collector,
+    DDPGTrainer,
     LazyTensorStorage,
     SACTrainer,
     SoftUpdate,
@@ -18,8 +20,10 @@ from rlregress.frameworks.torchrl.api import (
     TD3OptimizationStepper,
     TD3Trainer,
     TensorDictReplayBuffer,
+    TensorDictSequential,
 )
 from rlregress.frameworks.torchrl.compat import (
+    add_gaussian_noise,
     find_action_spec,
     make_sac_loss,
     make_silent_trainer,
@@ -33,7 +37,10 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_stochastic_policy,
 )
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses
-from rlregress.frameworks.torchrl.observe.drivers.common import make_tanh_policy
+from rlregress.frameworks.torchrl.observe.drivers.common import (
+    fix_exploration_noise,
+    make_tanh_policy,
+)
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.journal import Parts, StepJournal
@@ -42,13 +49,14 @@ from rlregress.probing.scripted import Scripted
 
 #: the smallest scale that the distribution accepts is 1e-6
 _NEGLIGIBLE = 1.01e-6
+_TRAINERS = {"sac": SACTrainer, "td3": TD3Trainer, "ddpg": DDPGTrainer}
 
 
 class Driver:
     """A driver of the trainer, with networks of one layer (see ``twin_agents.TwinDriver``).
 
     Args:
-        family: "sac" or "td3".
+        family: "sac", "td3" or "ddpg".
         environment: replaces the one that plays the settings.
     """
 
@@ -76,32 +84,36 @@ class Driver:
         layer = nn.Linear(1, 1)
         if s.pre_tanh is not None:
             make_output_constant(layer, s.pre_tanh)
-        deterministic = make_tanh_policy(layer, self._spec)
+        deterministic = exploring = make_tanh_policy(layer, self._spec)
+        if s.noise:
+            _, noise = add_gaussian_noise(deterministic, self._spec)
+            # in a row: the trainer finds no weights in a policy that stands within another
+            exploring = TensorDictSequential(*deterministic.module, noise)
+            fix_exploration_noise(noise, s.noise)
+        if self._family == "ddpg":
+            return twin_losses.NamedDDPGLoss(deterministic, critics[0]), exploring
         options = {"action_spec": self._spec, "loss_function": "l2"}
-        return make_td3_loss(deterministic, critics, **options), deterministic
+        return make_td3_loss(deterministic, critics, **options), exploring
 
-    def run_loop(self) -> StepJournal:
-        """Run the trainer's own loop, with an update for each collected step."""
-        s, journal = self._settings, StepJournal()
-        loss, actor = self._make_loss_and_policy()
+    def _make_trainer(self, loss: Any, actor: Any) -> Any:
+        """Return a trainer with an update for each collected step."""
+        s = self._settings
         if s.weight is not None:
             for weight in loss.qvalue_network_params.values(True, True):
                 weight.data.fill_(s.weight)
-        trained_tensors = map_parts_to_trained_tensors(loss)
         # with large weights, steps of plain gradient descent lead out of the numbers
-        rate = 0.1 if s.rates is None and s.weight is None else 0.0
+        rate = 0.1 if s.learns and s.rates is None and s.weight is None else 0.0
         stepping: dict[str, Any]
-        if self._family == "sac":
+        if self._family != "td3":
             stepping = {"optimizer": torch.optim.SGD(loss.parameters(), lr=rate)}
         else:
-            optimizers = [
-                torch.optim.SGD(trained_tensors[name], lr=rate) for name in ("actor", "critic")
-            ]
+            tensors = map_parts_to_trained_tensors(loss)
+            optimizers = [torch.optim.SGD(tensors[name], lr=rate) for name in ("actor", "critic")]
             delay = s.map_to_framework_names(delay="policy_update_delay")
             stepping = {"optimization_stepper": TD3OptimizationStepper(*optimizers, **delay)}
         started = {} if not s.starts else {"init_random_frames": s.starts}
-        trainer = make_silent_trainer(
-            SACTrainer if self._family == "sac" else TD3Trainer,
+        return make_silent_trainer(
+            _TRAINERS[self._family],
             Collector(
                 wrap_environment(self._environment),
                 actor,
@@ -113,9 +125,17 @@ class Driver:
             s.steps,
             optim_steps_per_batch=s.collected_at_once,
             replay_buffer=self.buffer,
-            target_net_updater=SoftUpdate(loss, tau=0.5),
+            target_net_updater=SoftUpdate(loss, tau=s.tau),
             **stepping,
         )
+
+    def run_loop(self) -> StepJournal:
+        """Run the trainer's own loop."""
+        journal = StepJournal()
+        loss, actor = self._make_loss_and_policy()
+        trainer = self._make_trainer(loss, actor)
+        trained_tensors = map_parts_to_trained_tensors(loss)
+        self._environment.received.clear()
         journal.actions.append(self._environment.received)
         policy_and_targets = (loss.actor_network_params, loss.target_qvalue_network_params)
         recorded = [lambda own=own: own.values(True, True) for own in policy_and_targets]
@@ -125,6 +145,14 @@ class Driver:
         journal.stored_action = float(last["action"].reshape(-1)[0])
         journal.stored_reward = float(last["next", "reward"])
         return journal
+
+    def update_and_read_targets(
+        self, source: Sequence[float], target: Sequence[float]
+    ) -> np.ndarray:
+        loss, actor = self._make_loss_and_policy()
+        # a target updater overwrites the targets when it is made
+        trainer = self._make_trainer(loss, actor)
+        return twin_losses.read_targets_after_update(loss, trainer.train, source, target)
 
     def compute_target(self, q_values: Sequence[float]) -> float:
         """Return the target of the critics on transitions that the trainer stored and sampled.
