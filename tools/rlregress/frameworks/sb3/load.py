@@ -51,12 +51,7 @@ OFF_POLICY = {
 }  # fmt: skip
 
 
-def _make_noise() -> Any:
-    noise = find_in_library("common.noise", "NormalActionNoise")
-    return noise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
-
-
-_NOISE = LazyValue(_make_noise)
+_NOISE = LazyValue(user_code.make_noise, "Normal", 0.1)
 _FALLING = user_code.make_falling_rate(1e-3)
 
 
@@ -73,7 +68,6 @@ class AgentRecipe:
         discrete: whether its actions are discrete.
         several: whether it trains on two environments side by side.
         normalised: whether ``VecNormalize`` is around its environments.
-        rows: whether it has a replay buffer.
         around: what an environment has to be wrapped with.
     """
 
@@ -85,7 +79,6 @@ class AgentRecipe:
     discrete: bool = False
     several: bool = False
     normalised: bool = False
-    rows: bool = False
     around: Callable[[Any], Any] = lambda environment: environment
 
     @property
@@ -103,11 +96,11 @@ _RECIPES = (
     AgentRecipe("PPO", {**ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
                         "learning_rate": _FALLING}, several=True, normalised=True),
     AgentRecipe("A2C", {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
-    AgentRecipe("SAC", {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
-    AgentRecipe("TD3", {**OFF_POLICY, "action_noise": _NOISE}, rows=True),
-    AgentRecipe("DDPG", {**OFF_POLICY, "action_noise": _NOISE}, rows=True),
+    AgentRecipe("SAC", {**OFF_POLICY, "ent_coef": "auto_0.5"}),
+    AgentRecipe("TD3", {**OFF_POLICY, "action_noise": _NOISE}),
+    AgentRecipe("DDPG", {**OFF_POLICY, "action_noise": _NOISE}),
     AgentRecipe("DQN", {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
-                        "learning_rate": _FALLING}, discrete=True, rows=True),
+                        "learning_rate": _FALLING}, discrete=True),
 )  # fmt: skip
 
 
@@ -332,7 +325,7 @@ def _list_kinds_of_files(recipe: AgentRecipe) -> Iterator[FileKind]:
         f"{name} policy", "policy.save, policy.load", partial(_load_policy, recipe),
         _list_items_of_policy, of=_get_policy, file="policy.pth",
     )  # fmt: skip
-    if recipe.rows:
+    if "buffer_size" in recipe.arguments:
         yield FileKind(
             f"{name} replay buffer", "save_replay_buffer, load_replay_buffer",
             partial(_load_agent_and_buffer, recipe), _list_items_of_buffer,
@@ -349,7 +342,7 @@ def _list_kinds_of_files(recipe: AgentRecipe) -> Iterator[FileKind]:
         yield FileKind(
             f"{name} checkpoint", f"CheckpointCallback({option})",
             partial(_load_checkpoint, recipe), _list_items_of_agent,
-            _update_and_list_parameters if recipe.rows else _learn_and_list_parameters,
+            _learn_and_list_parameters if recipe.normalised else _update_and_list_parameters,
             partial(_save_checkpoint, option),
         )  # fmt: skip
 
