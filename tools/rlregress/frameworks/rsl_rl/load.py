@@ -6,7 +6,6 @@ Names of parameters differ between its versions. What is compared is what an age
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -19,7 +18,7 @@ from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.train import training
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 
-_STEPS, _FILE = 16, "agent.pt"
+_STEPS = 16
 _ALGORITHM: dict[str, Any] = {
     "class_name": "PPO",
     "num_learning_epochs": 2,
@@ -57,14 +56,10 @@ def _train_new_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any]
     return runner
 
 
-def _save_runner(runner: Any, folder: str) -> None:
-    runner.save(os.path.join(folder, _FILE))
-
-
-def _load_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], folder: str) -> Any:
+def _load_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], path: str) -> Any:
     # of another seed: what is not loaded is another number
     runner = _make_runner(algorithm, make_env, 7)
-    runner.load(os.path.join(folder, _FILE))
+    runner.load(path)
     return runner
 
 
@@ -89,19 +84,14 @@ def _list_items_of_continued_training(runner: Any) -> Iterator[Item]:
 
 
 def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> TrainingWithFiles:
-    way = "OnPolicyRunner.save and OnPolicyRunner.load"
     kind = FileKind(
-        name,
-        way,
-        _save_runner,
-        partial(_load_runner, algorithm),
-        _list_items_of_runner,
-        _list_items_of_continued_training,
-    )
-    return TrainingWithFiles(partial(_train_new_runner, algorithm), (kind,))
+        name, "OnPolicyRunner.save and OnPolicyRunner.load", partial(_load_runner, algorithm),
+        _list_items_of_runner, _list_items_of_continued_training, file="agent.pt",
+    )  # fmt: skip
+    return TrainingWithFiles(partial(_train_new_runner, algorithm), [kind])
 
 
 def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    curious = _make_training_with_files("ppo runner with curiosity", _CURIOUS)
-    return {"ppo": (_make_training_with_files("ppo runner", _ALGORITHM), curious)}
+    kinds = {"ppo runner": _ALGORITHM, "ppo runner with curiosity": _CURIOUS}
+    return {"ppo": [_make_training_with_files(*kind) for kind in kinds.items()]}
