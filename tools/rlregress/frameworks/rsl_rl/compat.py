@@ -30,7 +30,6 @@ from rlregress.probing.interface import Minibatch, Unsupported
 from rlregress.probing.layers import list_linear_layers, make_output_constant
 from rlregress.probing.samples import copy_to_array, copy_to_flat_array
 
-_NORMALISER = "EmpiricalNormalization"
 #: the set of observations that holds images.
 IMAGES = "camera"
 #: from 3.0 on observations are groups in a TensorDict.
@@ -42,11 +41,12 @@ EXPORTS = MODELS and hasattr(rsl_rl.models.MLPModel, "as_jit")
 #: from 5.0 on the distribution of a model is configured by itself.
 DISTRIBUTIONS = importlib.util.find_spec("rsl_rl.modules.distribution") is not None
 #: the component that normalises observations; in 3.x it is another module's.
-_PLACE = rsl_rl.modules if hasattr(rsl_rl.modules, _NORMALISER) else rsl_rl.networks
-EmpiricalNormalization = getattr(_PLACE, _NORMALISER)
+_HAS_IT = hasattr(rsl_rl.modules, "EmpiricalNormalization")
+EmpiricalNormalization = (rsl_rl.modules if _HAS_IT else rsl_rl.networks).EmpiricalNormalization
 #: how advantages of a rollout stay as they are: until 2.2.2 they are always normalised.
 _RAW = "normalize_advantage_per_mini_batch"
-RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else {}
+_HAS_RAW = _RAW in inspect.signature(PPO).parameters
+RAW_ADVANTAGES: Mapping[str, Any] = {_RAW: True} if _HAS_RAW else {}
 
 #: small networks of random network distillation
 SMALL_CURIOSITY: Mapping[str, Any] = {
@@ -271,21 +271,18 @@ def list_reported_losses(update_result: Any) -> np.ndarray:
 def read_minibatch(minibatch: Any) -> Minibatch:
     """Return a minibatch of an update; observations keep the axes that they have there."""
     if not isinstance(minibatch, tuple):
-        names = ("actions", "values", "advantages", "returns", "old_actions_log_prob")
-        observations, fields = minibatch.observations, [getattr(minibatch, own) for own in names]
+        own = ("actions", "values", "advantages", "returns", "old_actions_log_prob")
+        observations, fields = minibatch.observations, [getattr(minibatch, name) for name in own]
     else:
         # before 3.0 the observations of the critic stand in between
         first = 1 if GROUPED else 2
         observations, fields = minibatch[0], minibatch[first : first + 5]
     actions, *numbers = fields
-    values, advantages, returns, log_probs = map(copy_to_flat_array, numbers)
+    names = ("values", "advantages", "returns", "log_probs")
     return Minibatch(
         copy_to_array(select_policy_observations(observations)),
         copy_to_array(actions),
-        values=values,
-        advantages=advantages,
-        returns=returns,
-        log_probs=log_probs,
+        **dict(zip(names, map(copy_to_flat_array, numbers), strict=True)),
     )
 
 

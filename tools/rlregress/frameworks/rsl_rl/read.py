@@ -42,8 +42,8 @@ def map_hyperparameters_to_own_names() -> dict[tuple[str, str], dict[str, str]]:
     return {("ppo", "library"): {**named, **_OF_RUNNERS}}
 
 
-def _make_environment() -> Scripted:
-    return Scripted(-np.ones(2), np.ones(2), observation_dimensions=3)
+def _make_environment() -> Vectorised:
+    return Vectorised(Scripted(-np.ones(2), np.ones(2), observation_dimensions=3))
 
 
 def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
@@ -63,8 +63,7 @@ def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the hyperparameters that an agent made with these has, as a training makes it."""
-    environment = Vectorised(_make_environment())
-    agent = make_runner_of_hyperparameters(environment, hyperparameters).alg
+    agent = make_runner_of_hyperparameters(_make_environment(), hyperparameters).alg
     steps = agent.storage.num_transitions_per_env
     rows = {"rollout_steps": steps, "minibatch_size": steps // agent.num_mini_batches}
     return {**_read_values_of_agent(agent), **rows}

@@ -16,12 +16,9 @@ from rlregress.frameworks.rsl_rl.environments import Vectorised, make_runner
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import list_linear_layers, make_output_constant
-from rlregress.probing.recorded_update import (
-    record_differentiated_losses,
-    record_losses_and_steps,
-)
+from rlregress.probing.recorded_update import record_differentiated_losses
 from rlregress.probing.scripted import Scripted, make_counting_environment
-from rlregress.probing.watched_updates import require_one_number
+from rlregress.probing.watched_updates import require_one_number, run_and_record_losses
 
 
 def _freeze_predictor(agent: Any) -> None:
@@ -64,8 +61,7 @@ def _measure_curiosity_reward(inputs: Inputs, duration: float = 1.0, **curiosity
 
 
 def _measure_reward_weight(inputs: Inputs) -> np.ndarray:
-    duration, weight = float(inputs["duration"]), float(inputs["weight"])
-    weighed = _measure_curiosity_reward(inputs, duration, weight=weight)
+    weighed = _measure_curiosity_reward(inputs, inputs["duration"], weight=inputs["weight"])
     return weighed / _measure_curiosity_reward(inputs)
 
 
@@ -94,7 +90,7 @@ def _measure_predictor_inputs_and_reward(inputs: Inputs, factor: float) -> np.nd
 
 
 def _measure_ratios_under_scaled_states(inputs: Inputs) -> np.ndarray:
-    factors = float(inputs["factor"]), 1.0
+    factors = inputs["factor"], 1.0
     scaled, plain = (_measure_predictor_inputs_and_reward(inputs, factor) for factor in factors)
     return scaled / plain
 
@@ -112,7 +108,7 @@ def _measure_gradient_clip(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_policy_and_predictor_rates(inputs: Inputs) -> list[float]:
-    rates = float(inputs["learning_rate"]), float(inputs["predictor_rate"])
+    rates = inputs["learning_rate"], inputs["predictor_rate"]
     training = _train_with_curiosity(1.0, 0.0, {"learning_rate": rates[1]}, learning_rate=rates[0])
     predictor = compat.find_curiosity_optimizer(training.runner.alg)
     return [*training.rates, float(predictor.param_groups[0]["lr"])]
@@ -122,7 +118,7 @@ def _train_with_symmetry(
     inputs: Inputs, observation: float, change: Any, symmetry: Mapping[str, Any], **algorithm: Any
 ) -> trainings.AgentTraining:
     def prepare_agent(agent: Any) -> None:
-        trainings.make_network_linear(agent, "actor", float(inputs["bias"]))
+        trainings.make_network_linear(agent, "actor", inputs["bias"])
         compat.fix_outputs(agent, critic=0.0)
 
     return trainings.train_and_record(
@@ -139,7 +135,7 @@ def _train_with_symmetry(
 
 
 def _measure_mirror_loss(inputs: Inputs) -> np.ndarray:
-    weight = float(inputs["weight"])
+    weight = inputs["weight"]
     symmetry = compat.make_symmetry(False, weight)
     training = _train_with_symmetry(inputs, 0.5, trainings.fill_storage_without_effect, symmetry)
     slope = training.get_gradient_of_last_bias("actor")
@@ -147,8 +143,8 @@ def _measure_mirror_loss(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_losses_with_mirrored_samples(inputs: Inputs) -> list[float]:
-    action, observation = float(inputs["action"]), float(inputs["observation"])
-    law = torch.distributions.Normal(observation + float(inputs["bias"]), 1.0)
+    action, observation = inputs["action"], inputs["observation"]
+    law = torch.distributions.Normal(observation + inputs["bias"], 1.0)
 
     def measure_loss(stored: Mapping[str, Any], adds_mirrored: bool, **algorithm: float) -> float:
         change = partial(trainings.fill_storage, **stored)
@@ -161,14 +157,14 @@ def _measure_losses_with_mirrored_samples(inputs: Inputs) -> list[float]:
     policy = measure_loss(taken, True, value_loss_coef=0.0, clip_param=1e3)
     valued = {"advantages": 0.0, "returns": inputs["target"], "values": inputs["old_value"]}
     values = [
-        measure_loss(valued, mirrored, value_loss_coef=1.0, clip_param=float(inputs["clip_range"]))
+        measure_loss(valued, mirrored, value_loss_coef=1.0, clip_param=inputs["clip_range"])
         for mirrored in (True, False)
     ]
     return [-policy, values[0] / values[1]]
 
 
 def _measure_ratios_of_reported_losses(inputs: Inputs) -> list[float]:
-    steps = int(inputs["steps"])
+    steps = inputs["steps"]
     # PPO's additional losses, as far as it has them
     further = {"rnd_cfg": compat.SMALL_CURIOSITY, "symmetry_cfg": compat.make_symmetry(False, 1.0)}
     parameters = inspect.signature(PPO).parameters
@@ -184,7 +180,8 @@ def _measure_ratios_of_reported_losses(inputs: Inputs) -> list[float]:
     )
 
     def list_reported_losses(epochs: int, minibatches: int) -> np.ndarray:
-        options = {"num_learning_epochs": epochs, "num_mini_batches": minibatches, **extensions}
+        numbers = {"num_learning_epochs": epochs, "num_mini_batches": minibatches}
+        options: dict[str, Any] = {**numbers, **extensions}
         environment = make_counting_environment(steps)
         # both have the same networks and actions
         with torch.random.fork_rng():
@@ -192,7 +189,7 @@ def _measure_ratios_of_reported_losses(inputs: Inputs) -> list[float]:
                 environment, steps=steps, change=change, prepare=prepare_agent, **options
             ).reported[0]
 
-    several = list_reported_losses(int(inputs["epochs"]), int(inputs["minibatches"]))
+    several = list_reported_losses(inputs["epochs"], inputs["minibatches"])
     ratios = several / list_reported_losses(1, 1)
     return [ratios.min(), ratios.max()]
 
@@ -220,14 +217,14 @@ def _train_student(
     )
     compat.mark_teacher_loaded(runner.alg)
     compat.fix_outputs(runner.alg, -12.0, student=teacher + error, teacher=teacher)
-    with record_losses_and_steps({"student": runner.alg.optimizer}) as recorded:
-        compat.train_without_saving(runner, rollouts)
-    return recorded.losses["student"], environment.received[0].item()
+    train = partial(compat.train_without_saving, runner, rollouts)
+    losses = run_and_record_losses(train, {"student": runner.alg.optimizer})["student"]
+    return losses, environment.received[0].item()
 
 
 def _measure_first_executed_action(inputs: Inputs) -> list[float]:
-    student, teacher = float(inputs["student"]), float(inputs["teacher"])
-    return [_train_student(student - teacher, 2, 2, teacher=teacher)[1]]
+    error = inputs["student"] - inputs["teacher"]
+    return [_train_student(error, 2, 2, teacher=inputs["teacher"])[1]]
 
 
 def _measure_loss_ratios_of_errors(inputs: Inputs) -> np.ndarray:
@@ -236,12 +233,12 @@ def _measure_loss_ratios_of_errors(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_loss_over_window(inputs: Inputs) -> list[float]:
-    length = int(inputs["length"])
-    return _train_student(float(inputs["error"]), length, length)[0]
+    length = inputs["length"]
+    return _train_student(inputs["error"], length, length)[0]
 
 
 def _count_updates_of_two_rollouts(inputs: Inputs) -> list[int]:
-    steps, length = int(inputs["rollout"]), int(inputs["length"])
+    steps, length = inputs["rollout"], inputs["length"]
     first, both = (len(_train_student(1.0, steps, length, rollouts)[0]) for rollouts in (1, 2))
     return [first, both - first]
 

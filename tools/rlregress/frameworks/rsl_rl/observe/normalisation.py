@@ -37,7 +37,7 @@ def _train_on_observations(
     return trainings.train_and_record(environment, len(observations), steps=1, networks=networks)
 
 
-def _walk_scripts(scripts: Sequence[Script], networks: Networks = _NORMALISED) -> Walked:
+def _walk(scripts: Sequence[Script], networks: Networks = _NORMALISED) -> Walked:
     (script,) = map(dict, scripts)
     observations = np.append(script.pop("observations")[0], script.pop("next_observations"))
     training = _train_on_observations(observations, networks, **script)
@@ -92,12 +92,12 @@ def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_mean_after_update_limit(inputs: Inputs) -> np.ndarray:
-    batches = [[float(number)] * int(inputs["size"]) for number in range(3)]
-    return _make_normaliser(*batches, until=int(inputs["limit"])).mean.numpy()
+    batches = [[float(number)] * inputs["size"] for number in range(3)]
+    return _make_normaliser(*batches, until=inputs["limit"]).mean.numpy()
 
 
 def _classify_critic_inputs(inputs: Inputs) -> np.ndarray:
-    factor, offset = float(inputs["factor"]), float(inputs["offset"])
+    factor, offset = inputs["factor"], inputs["offset"]
     training = _train_on_observations(
         inputs["observations"], privileged=lambda numbers: factor * numbers + offset
     )
@@ -108,25 +108,21 @@ def _classify_critic_inputs(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
-    steps = int(inputs["steps"])
+    steps = inputs["steps"]
     environment = make_counting_environment(2 * steps)
     training = trainings.train_and_record(environment, 2, steps=steps, networks=_NORMALISED)
     return training.flag_policy_changes_at_start(2)
 
 
 PROBES: Mapping[str, Probe] = {
-    "normalisation.observation": partial(
-        normalisation.measure_normalised_observations, _walk_scripts
-    ),
-    "normalisation.observation.clip": partial(
-        normalisation.measure_last_observations, _walk_scripts
-    ),
+    "normalisation.observation": partial(normalisation.measure_normalised_observations, _walk),
+    "normalisation.observation.clip": partial(normalisation.measure_last_observations, _walk),
     "normalisation.observation.large_offset": partial(
-        normalisation_traps.flag_failures_at_large_offset, _walk_scripts
+        normalisation_traps.flag_failures_at_large_offset, _walk
     ),
     "normalisation.default": partial(
         normalisation.measure_default_normalisation,
-        partial(_walk_scripts, networks=SMALL),
+        partial(_walk, networks=SMALL),
     ),
     "normalisation.evaluation": _normalise_observations_in_evaluation,
     "normalisation.saved": _normalise_observations_after_loading,

@@ -130,8 +130,7 @@ def _export_module_before_onnx(network: Any) -> _Exported:
         # until 5.0 images are handed over in a list
         as_list = isinstance(inputs.get(compat.IMAGES), list)
         outputs = exported(numbers, *([list(images)] if as_list else images), *memory)
-        if not memory:
-            return outputs
+        outputs = outputs if memory else (outputs,)
         memory[:] = outputs[1 : len(exported.output_names)]
         return outputs[0]
 
@@ -157,19 +156,17 @@ def _list_differences(network: Any, exported: _Exported, steps: int) -> np.ndarr
 
 
 def _measure_exported_networks(inputs: Inputs) -> list[bool]:
-    steps = int(inputs["steps"])
+    steps = inputs["steps"]
     if not compat.EXPORTS:
         raise Unsupported("this version of RSL-RL exports no policies")
     differences = []
     policies = [Networks(hidden=[16], normalised=True, **further) for further in _POLICIES]
     for networks in [policy for policy in policies if not policy.list_lacking_options()]:
         # the statistics of the normaliser move, and the policy with it
-        environment = Vectorised(
-            make_counting_environment(2 * steps), further={compat.IMAGES: _make_images}
-        )
-        runner = make_runner(
-            environment, steps, networks, num_learning_epochs=1, num_mini_batches=1
-        )
+        counting = make_counting_environment(2 * steps)
+        environment = Vectorised(counting, further={compat.IMAGES: _make_images})
+        once: dict[str, Any] = {"num_learning_epochs": 1, "num_mini_batches": 1}
+        runner = make_runner(environment, steps, networks, **once)
         compat.train_without_saving(runner, 2)
         agent = runner.alg
         _magnify_last_layers(agent)
@@ -178,7 +175,7 @@ def _measure_exported_networks(inputs: Inputs) -> list[bool]:
         exports += [(own, _export_module_before_onnx(own)) for own in (agent.actor, agent.critic)]
         exports.append((agent.actor, _export_to_torchscript(agent.actor, True)))
         with torch.no_grad():
-            differences += [_list_differences(*export, steps) for export in exports]
+            differences.extend(_list_differences(*export, steps) for export in exports)
     farthest = np.max(differences, axis=0)
     parts = farthest[0, :1], farthest[0, 1:], farthest[1]
     return [bool(far.max() < _NEGLIGIBLE) for far in parts]

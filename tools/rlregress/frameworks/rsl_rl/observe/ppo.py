@@ -28,19 +28,14 @@ def _run_update(settings: ppo.Settings) -> ppo.Effects:
         algorithm["use_clipped_value_loss"] = settings.value_clip > 0.0
     if not settings.gradients_clipped:
         algorithm["max_grad_norm"] = trainings.NO_CLIP
+    filled = {name: getattr(settings, name) for name in ("advantages", "returns", "ratios")}
     training = trainings.train_and_record(
         Scripted(),
         steps=settings.count,
         prepare=partial(
             compat.fix_outputs, critic=settings.value, log_deviation=settings.log_deviation
         ),
-        change=partial(
-            trainings.fill_storage,
-            advantages=settings.advantages,
-            returns=settings.returns,
-            values=settings.old_values,
-            ratios=settings.ratios,
-        ),
+        change=partial(trainings.fill_storage, values=settings.old_values, **filled),
         **algorithm,
     )
     return ppo.Effects(
@@ -70,15 +65,14 @@ def _list_policy_losses_for_rewards(
 
 
 def _measure_loss_with_normalised_advantages(inputs: Inputs) -> np.ndarray:
-    minibatches = len(inputs["advantages"]) // int(inputs["minibatch_size"])
+    minibatches = len(inputs["advantages"]) // inputs["minibatch_size"]
     return np.array([np.mean(_list_policy_losses_for_rewards(inputs, minibatches))])
 
 
 def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> list[float]:
     single_step = {"advantages": [inputs["advantage"]], "ratio": 1.0}
-    (loss,) = _list_policy_losses_for_rewards(
-        single_step, 1, normalize_advantage_per_mini_batch=True
-    )
+    options = {"normalize_advantage_per_mini_batch": True}
+    (loss,) = _list_policy_losses_for_rewards(single_step, 1, **options)
     return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
 
 
@@ -116,7 +110,7 @@ def _train_with_settings(settings: loop.Settings) -> trainings.AgentTraining:
 
 
 def _list_stored_observations_of_rollouts(inputs: Inputs) -> list[float]:
-    limit = int(inputs["time_limit"])
+    limit = inputs["time_limit"]
     environment = make_counting_environment(
         limit, truncated=make_script_of_end_after(limit), restarts=True
     )
@@ -127,8 +121,8 @@ def _list_stored_observations_of_rollouts(inputs: Inputs) -> list[float]:
 
 def _make_adaptive_settings(inputs: Inputs) -> dict[str, Any]:
     """Return an adaptive schedule with the rate and, if the detail has one, the target."""
-    target = {"desired_kl": float(inputs["target"])} if "target" in inputs else {}
-    return {"schedule": "adaptive", "learning_rate": float(inputs["learning_rate"]), **target}
+    target = {"desired_kl": inputs["target"]} if "target" in inputs else {}
+    return {"schedule": "adaptive", "learning_rate": inputs["learning_rate"], **target}
 
 
 def _measure_rates_after_divergences(
@@ -163,7 +157,7 @@ def _measure_rates_with_default_schedule(inputs: Inputs) -> np.ndarray:
 
 def _measure_bounds_of_rate(inputs: Inputs) -> np.ndarray:
     ends = [
-        _measure_rates_after_divergences(inputs, [far] * int(inputs["updates"]))[-1]
+        _measure_rates_after_divergences(inputs, [far] * inputs["updates"])[-1]
         for far in (0.1, 0.001)
     ]
     return np.log10(inputs["learning_rate"] * np.array(ends))
@@ -191,7 +185,7 @@ def _measure_trained_deviation(inputs: Inputs) -> np.ndarray:
         steps=4,
         prepare=partial(compat.fix_outputs, log_deviation=float(np.log(inputs["deviation"]))),
         change=trainings.fill_storage_without_effect,
-        learning_rate=float(inputs["learning_rate"]),
+        learning_rate=inputs["learning_rate"],
         entropy_coef=1.0,
         max_grad_norm=trainings.NO_CLIP,
     )
@@ -201,7 +195,7 @@ def _measure_trained_deviation(inputs: Inputs) -> np.ndarray:
 
 def _measure_failure_at_negative_deviation(inputs: Inputs) -> list[float]:
     def prepare_agent(agent: Any) -> None:
-        torch.nn.init.constant_(compat.find_trained_deviation(agent)[0], float(inputs["parameter"]))
+        torch.nn.init.constant_(compat.find_trained_deviation(agent)[0], inputs["parameter"])
 
     try:
         training = trainings.train_and_record(Scripted(), steps=2, prepare=prepare_agent)
@@ -242,7 +236,7 @@ PROBES: Mapping[str, Probe] = {
     "adaptive.bounds": _measure_bounds_of_rate,
     "adaptive.divergence": _flag_targets_that_lower_rate,
     "adaptive.moment": lambda inputs: _measure_rates_after_divergences(
-        inputs, [0.1] * 2, int(inputs["minibatches"])
+        inputs, [0.1] * 2, inputs["minibatches"]
     ),
     "adaptive.unchanged": _measure_rate_of_unchanged_policy,
     "deviation.parameter": _measure_trained_deviation,

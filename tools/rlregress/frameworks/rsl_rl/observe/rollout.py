@@ -32,10 +32,9 @@ def _make_networks(environment: Any, networks: Networks) -> list[torch.nn.Module
 
 
 def _measure_initialisation(inputs: Inputs) -> list[float]:
-    bound = np.ones(int(inputs["action_dimensions"]))
-    dimensions = int(inputs["observation_dimensions"])
-    environment = Scripted(-bound, bound, observation_dimensions=dimensions)
-    parts = _make_networks(environment, Networks(hidden=[int(inputs["hidden"])] * 2))
+    bound = np.ones(inputs["action_dimensions"])
+    environment = Scripted(-bound, bound, observation_dimensions=inputs["observation_dimensions"])
+    parts = _make_networks(environment, Networks(hidden=[inputs["hidden"]] * 2))
     return measure_ppo_initialisation([own for part in parts for own in list_linear_layers(part)])
 
 
@@ -57,7 +56,7 @@ def _measure_log_std(inputs: Inputs) -> list[float]:
             networks=Networks(),
             prepare=set_biases_to_zero,
         )
-        for observation in (0.0, float(inputs["observation"]))
+        for observation in (0.0, inputs["observation"])
     ]
     logs = np.log([training.rollouts[0].deviations[0].item() for training in trained])
     return [logs[0], abs(logs[1] - logs[0]) > 1e-6]
@@ -75,9 +74,8 @@ def _list_executed_and_stored_action(inputs: Inputs, mean: float) -> list[float]
 
 
 def _measure_action_bounding(inputs: Inputs) -> np.ndarray:
-    return np.array(
-        [_list_executed_and_stored_action(inputs, x) for x in inputs["samples"]]
-    ).T.ravel()
+    actions = [_list_executed_and_stored_action(inputs, x) for x in inputs["samples"]]
+    return np.transpose(actions).ravel()
 
 
 def _measure_actions_at_fixed_means(inputs: Inputs) -> list[float]:
@@ -95,7 +93,7 @@ def _measure_actions_at_fixed_means(inputs: Inputs) -> list[float]:
 def _measure_share_of_wrong_log_probs(inputs: Inputs) -> list[float]:
     training = trainings.train_and_record(
         Scripted(),
-        steps=int(inputs["count"]),
+        steps=inputs["count"],
         prepare=partial(compat.fix_outputs, actor=inputs["mean"]),
     )
     return [np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)]
@@ -110,8 +108,8 @@ def _measure_advantages_and_targets(
         steps=len(inputs["rewards"]),
         networks=trainings.LINEAR,
         prepare=partial(trainings.make_network_linear, name="critic"),
-        gamma=float(inputs["discount"]),
-        lam=float(inputs["trace"]) if gae_lambda is None else gae_lambda,
+        gamma=inputs["discount"],
+        lam=inputs["trace"] if gae_lambda is None else gae_lambda,
         **compat.RAW_ADVANTAGES,
     )
     rollout = training.rollouts[0]
@@ -135,7 +133,7 @@ def _measure_advantage_after_value_change(inputs: Inputs) -> list[float]:
 
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
     rollout = trainings.train_and_record(
-        environment, steps=1, prepare=prepare_agent, gamma=float(inputs["discount"])
+        environment, steps=1, prepare=prepare_agent, gamma=inputs["discount"]
     ).rollouts[0]
     return [rollout.returns.item() - rollout.values.item()]
 
@@ -146,7 +144,7 @@ PROBES: Mapping[str, Probe] = {
     "ppo.log_std": _measure_log_std,
     "ppo.action.bounding": _measure_action_bounding,
     "ppo.action.distribution": _measure_actions_at_fixed_means,
-    "policy.out_of_bounds": lambda i: _list_executed_and_stored_action(i, float(i["mean"]))[:1],
+    "policy.out_of_bounds": lambda i: _list_executed_and_stored_action(i, i["mean"])[:1],
     "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
     "gae.truncation": lambda inputs: _measure_advantages_and_targets(inputs)[0],
     "gae.value_target": lambda inputs: _measure_advantages_and_targets(inputs)[1],

@@ -36,6 +36,7 @@ class UpdateRecorder:
         self.values: list[np.ndarray] = []
         self.results: list[Any] = []
         self.is_updating = False
+        self._latest: Minibatch | None = None
         self._storage, self._change = algorithm.storage, change
         compat.wrap_method(algorithm, "update", self._record_update)
         for name in dir(algorithm.storage):
@@ -62,7 +63,7 @@ class UpdateRecorder:
 
     def _record_minibatch(self, score: Callable[[Any], Any], actions: Any) -> Any:
         log_probs = score(actions)
-        if self.is_updating:
+        if self.is_updating and self._latest is not None:
             scored = copy_to_flat_array(log_probs)
             self.minibatches.append(replace(self._latest, policy_log_probs=scored))
         return log_probs

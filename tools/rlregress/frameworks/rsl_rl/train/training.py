@@ -67,16 +67,13 @@ def _list_reasons_against_settings(settings: Mapping[str, Any], rows: int) -> li
         reasons.append(f"it has no {', '.join(unknown)}")
     if missing:
         return [*reasons, f"it needs {', '.join(missing)}"]
-    if settings["value_clip_range"] not in (None, settings["clip_range"]):
-        reasons.append(
-            f"it clips values by clip_range {settings['clip_range']} or not at all, found "
-            f"value_clip_range {settings['value_clip_range']}"
-        )
+    clip, value_clip = settings["clip_range"], settings["value_clip_range"]
+    if value_clip not in (None, clip):
+        by = f"it clips values by clip_range {clip} or not at all"
+        reasons.append(f"{by}, found value_clip_range {value_clip}")
     if rows % settings["minibatch_size"]:
-        reasons.append(
-            f"it divides the {rows} rows of a rollout into equal parts, found minibatch_size "
-            f"{settings['minibatch_size']}"
-        )
+        parts = f"it divides the {rows} rows of a rollout into equal parts"
+        reasons.append(f"{parts}, found minibatch_size {settings['minibatch_size']}")
     if not settings["hidden_sizes"]:
         reasons.append("its networks have a hidden layer, found hidden_sizes []")
     if settings["normalize_advantage"] and not compat.RAW_ADVANTAGES:

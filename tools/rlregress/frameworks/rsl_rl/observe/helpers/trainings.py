@@ -159,10 +159,10 @@ def train_and_record(
     training.reported = list(map(compat.list_reported_losses, recorder.results))
     training.stored = [rollout.observations[..., 0].ravel() for rollout in recorder.rollouts]
     minibatches: list[Any] = recorder.minibatches
-    for own, values in zip(minibatches, recorder.values, strict=True):
+    training.evaluated = [own.observations[..., 0] for own in minibatches]
+    training.advantages = [own.advantages for own in minibatches]
+    for own, values in zip(minibatches, recorder.values, strict=False):
         rows = slice(len(own.log_probs))
-        training.evaluated.append(own.observations[..., 0])
-        training.advantages.append(own.advantages)
         training.log_ratios.append(own.policy_log_probs[rows] - own.log_probs)
         training.value_changes.append(values[rows] - own.values)
     return training
