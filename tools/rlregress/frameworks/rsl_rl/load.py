@@ -5,7 +5,6 @@ Names of parameters differ between its versions. What is compared is what an age
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.environments import Vectorised, make_runner
 from rlregress.frameworks.rsl_rl.train import training
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 
@@ -29,25 +28,15 @@ _ALGORITHM: dict[str, Any] = {
 }
 _CURIOUS: dict[str, Any] = {
     **_ALGORITHM,
-    "rnd_cfg": {
-        "weight": 0.5,
-        "num_outputs": 2,
-        **compat.SMALL_CURIOSITY,
-        **compat.NORMALISED_CURIOSITY,
-    },
+    "rnd_cfg": {**compat.SMALL_CURIOSITY, **compat.NORMALISED_CURIOSITY, "weight": 0.5},
 }
 
 
 def _make_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
-    networks = compat.Networks(hidden=[8, 8], normalised=True)
-    compat.raise_if_configuration_unsupported(algorithm, networks)
     torch.manual_seed(seed)
     environment = Vectorised(make_env(), make_env(), seed=seed, clips=True)
-    # a runner writes into it
-    settings = copy.deepcopy(dict(algorithm))
-    return compat.make_silent_runner(
-        environment, compat.make_configuration_of_runner(_STEPS, settings, networks)
-    )
+    networks = compat.Networks(hidden=[8, 8], normalised=True)
+    return make_runner(environment, _STEPS, networks, **algorithm)
 
 
 def _train_new_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
