@@ -155,8 +155,7 @@ def _measure_use_of_memory_in_predict(inputs: Inputs) -> list[float]:
     environment = Scripted(terminated=make_script_of_end_after(episode))
     probe_agents.evaluate_agent(agent, environment, episodes=2)
     evaluated = [environment.received[step] for step in (1, episode)]
-    differ = [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
-    return differ
+    return [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
 
 
 _BOTH_BUFFERS = (_train_with_settings, partial(_train_with_settings, wrap=_DictionaryObservations))
