@@ -10,26 +10,17 @@ from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
-import gymnasium
-
-from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
-from rlregress.frameworks.cleanrl.running import run_script
-from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
+from rlregress.frameworks.cleanrl.observe.drivers.parts import DrivenScript
+from rlregress.measurements.driven_agents import Look, LoopRecord, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.recorded_update import record_differentiated_losses
 
 
-class DQNDriver:
-    """A script that runs again for each request (see ``driven_agents.DiscreteAgent``)."""
+class DQNDriver(DrivenScript):
+    """The script of DQN (see ``driven_agents.DiscreteAgent``)."""
 
-    def __init__(self, source: Source, settings: Settings) -> None:
-        self._script, self._settings = source.parse_script("dqn"), settings
-
-    def _find_variable(self, name: str) -> Any:
-        # while it runs, the script is the main module
-        return find_first_variable(vars(sys.modules["__main__"]), "network or optimiser", name)
+    name = "dqn"
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         for name, numbers in (("q_network", online), ("target_network", target)):
@@ -94,12 +85,6 @@ class DQNDriver:
         if settings.target_every is not None:
             arguments["target_network_frequency"] = settings.target_every
         overrides = {
-            "total_timesteps": settings.steps,
-            "buffer_size": 256,
-            "batch_size": settings.batch_size,
-            "gamma": settings.discount,
-            "learning_rate": 0.0,
-            "learning_starts": settings.starts,
             "train_frequency": settings.every,
             "start_e": first,
             "end_e": last,
@@ -111,10 +96,4 @@ class DQNDriver:
             if draw is None
             else mock.patch.object(random, "random", return_value=draw)
         ):
-            run_script(
-                self._script.path,
-                {**overrides, **arguments},
-                make_env=envs.make_environment,
-                # no videos of an evaluation
-                patches=[(gymnasium.wrappers, "RecordVideo", lambda env, *_, **__: env)],
-            )
+            self._run_script(envs, **{**overrides, **arguments})
