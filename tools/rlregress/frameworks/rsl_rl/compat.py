@@ -276,7 +276,7 @@ def read_minibatch(minibatch: Any) -> Minibatch:
     else:
         # before 3.0 the observations of the critic stand in between
         first = 1 if GROUPED else 2
-        observations, fields = minibatch[0], minibatch[first : first + 5]
+        observations, fields = minibatch[0], list(minibatch[first : first + 5])
     actions, *numbers = fields
     names = ("values", "advantages", "returns", "log_probs")
     return Minibatch(

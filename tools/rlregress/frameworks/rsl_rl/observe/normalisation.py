@@ -49,7 +49,7 @@ def _walk(scripts: Sequence[Script], networks: Networks = _NORMALISED) -> Walked
 def _list_policy_inputs_in_play(runner: Any, observations: Any) -> np.ndarray:
     """Return the inputs of the policy's first layer when a trained agent acts on observations."""
     play, recorded = runner.get_inference_policy(), trainings.collect_inputs(runner.alg, "actor")
-    for number in np.float32(observations):
+    for number in np.asarray(observations, dtype=np.float32):
         groups = dict.fromkeys(GROUPS, torch.full((1, 1), number))
         with torch.no_grad():
             play(compat.arrange_observations(groups))

@@ -159,7 +159,7 @@ def _measure_exported_networks(inputs: Inputs) -> list[bool]:
     steps = inputs["steps"]
     if not compat.EXPORTS:
         raise Unsupported("this version of RSL-RL exports no policies")
-    differences = []
+    differences: list[np.ndarray] = []
     policies = [Networks(hidden=[16], normalised=True, **further) for further in _POLICIES]
     for networks in [policy for policy in policies if not policy.list_lacking_options()]:
         # the statistics of the normaliser move, and the policy with it

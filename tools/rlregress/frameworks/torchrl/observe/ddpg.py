@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses, twin_trainers
 from rlregress.measurements import ddpg
@@ -14,15 +15,11 @@ _OF_LOSSES = (
     "ddpg.networks", "ddpg.target.action", "ddpg.target.terminal", "ddpg.loss.values",
     "ddpg.loss.policy",
 )  # fmt: skip
+_LOSS: Any = partial(twin_losses.Driver, "ddpg")
+_TRAINER: Any = partial(twin_trainers.Driver, "ddpg")
 PROBES: Mapping[tuple[str, str], Probe] = {
-    **{
-        (id, "library"): partial(measure, partial(twin_losses.Driver, "ddpg"))
-        for id, measure in ddpg.MEASUREMENTS.items()
-        if id in _OF_LOSSES
-    },
-    **{
-        (id, "trainer"): partial(measure, partial(twin_trainers.Driver, "ddpg"))
-        for id, measure in ddpg.MEASUREMENTS.items()
-        if id not in _OF_LOSSES
-    },
+    (id, "library" if id in _OF_LOSSES else "trainer"): partial(
+        measure, _LOSS if id in _OF_LOSSES else _TRAINER
+    )
+    for id, measure in ddpg.MEASUREMENTS.items()
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -214,7 +215,8 @@ class Driver:
             torch.manual_seed(shift_seed(s.seed))
             batch = make_equal_transitions(samples, 0.0, action=[0.5] * len(low))
             if self._family == "ddpg":
-                fill_stacked_parameters(loss.actor_network_params, np.tanh([s.pre_tanh]))
+                online = [math.tanh(s.pre_tanh or 0.0)]
+                fill_stacked_parameters(loss.actor_network_params, online)
                 # with a discount of 1, and without rewards
                 values = get_loss_output(loss(batch), "target_value").detach()
             else:
