@@ -123,7 +123,7 @@ def _convert(framework: str, algorithm: str, given: dict) -> str:
     """The arguments of the framework for a set, as text."""
     training = importlib.import_module(f"rlregress.frameworks.{framework}.train.training")
     if framework == "rsl_rl":
-        return repr(training.make_configuration_of_hyperparameters(given, 1))
+        return repr(training.make_arguments_of_hyperparameters(given, 1))
     if framework == "sb3":
         return repr(training.convert_hyperparameters_to_arguments(algorithm, given, (2,)))
     return repr(training.make_arguments_of_hyperparameters(algorithm, given, find_source()))

@@ -48,11 +48,10 @@ def list_patches_of_gymnasium() -> list[Patch]:
             "SyncVectorEnv",
             _make_same_step_reset_class(gymnasium.vector.SyncVectorEnv),
         ),
-        # the observation space was not an argument
         (
             gymnasium.wrappers,
             "TransformObservation",
-            partial(gymnasium.wrappers.TransformObservation, observation_space=None),
+            partial(_transform_observations, gymnasium.wrappers.TransformObservation),
         ),
         (gymnasium.wrappers, "GrayScaleObservation", gymnasium.wrappers.GrayscaleObservation),
         (gymnasium.wrappers, "FrameStack", gymnasium.wrappers.FrameStackObservation),
@@ -101,3 +100,10 @@ def _select_infos_of_environment(infos: Mapping[str, Any], number: int) -> dict[
         is_table = isinstance(value, dict)
         info[key] = _select_infos_of_environment(value, number) if is_table else value[number]
     return info
+
+
+def _transform_observations(
+    wrapper: Any, env: Any, func: Any, observation_space: Any = None
+) -> Any:
+    # the observation space was not an argument
+    return call_original(wrapper, env, func, observation_space)

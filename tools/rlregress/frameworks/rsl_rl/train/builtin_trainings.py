@@ -73,6 +73,18 @@ def _train_runner(
     return runner
 
 
+def _complete_configuration(algorithm: _Options) -> dict[str, Any]:
+    """Return a configuration with what only the library tells: titles are listed without it."""
+    completed = dict(algorithm)
+    if "symmetry_cfg" in algorithm:
+        completed["symmetry_cfg"] = compat.make_symmetry(*algorithm["symmetry_cfg"])
+    if "rnd_cfg" in algorithm:
+        completed["rnd_cfg"] = {
+            **compat.SMALL_CURIOSITY, **algorithm["rnd_cfg"], **compat.NORMALISED_CURIOSITY
+        }  # fmt: skip
+    return completed
+
+
 def _train_and_play(
     algorithm: _Options, sizes: _Options, make_env: Callable[..., Any], seed: int
 ) -> None:
@@ -82,7 +94,7 @@ def _train_and_play(
         algorithm: the configuration of the algorithm.
         sizes: fields of ``compat.Networks``.
     """
-    networks = compat.Networks(**sizes)
+    algorithm, networks = _complete_configuration(algorithm), compat.Networks(**sizes)
     compat.raise_if_configuration_unsupported(algorithm, networks)
     torch.manual_seed(seed)
     environment = _make_environment(make_env, seed, networks)
@@ -103,14 +115,12 @@ def _make_training(algorithm: _Options = _PPO, **sizes: Any) -> TraceTraining:
 
 def _make_curious_training(**schedule: Any) -> TraceTraining:
     """Return a training with random network distillation, whose weight follows a schedule."""
-    settings = {"weight": 0.5, "weight_schedule": schedule, **compat.NORMALISED_CURIOSITY}
-    settings = {**compat.SMALL_CURIOSITY, **settings}
-    return _make_training({**_PPO, "rnd_cfg": settings})
+    return _make_training({**_PPO, "rnd_cfg": {"weight": 0.5, "weight_schedule": schedule}})
 
 
 _DISTILS = {"class_name": "Distillation", "num_learning_epochs": 2, "gradient_length": 5}
 _DEVIATES = {"class_name": "HeteroscedasticGaussianDistribution"}
-_SYMMETRIC = {**_PPO, "schedule": "fixed", "symmetry_cfg": compat.make_symmetry(True, 0.5)}
+_SYMMETRIC = {**_PPO, "schedule": "fixed", "symmetry_cfg": (True, 0.5)}
 #: how narrow the bounds of deviations are: they hold
 _NARROW = [0.99, 1.01]
 

@@ -81,26 +81,34 @@ def _list_reasons_against_settings(settings: Mapping[str, Any], rows: int) -> li
     return reasons
 
 
-def make_runner_of_hyperparameters(
-    environment: Vectorised, hyperparameters: Mapping[str, Any]
-) -> Any:
-    """Return a runner with hyperparameters; UserError for those that PPO lacks."""
+def make_arguments_of_hyperparameters(
+    hyperparameters: Mapping[str, Any], environments: int
+) -> dict[str, Any]:
+    """Return the arguments of ``make_runner``; UserError for hyperparameters that PPO lacks."""
     remaining, reasons = split_off_fixed_hyperparameters(_FIXED, "ppo", hyperparameters)
     remaining.setdefault("learning_rate_schedule", "fixed")
-    rows = remaining.get("rollout_steps", 1) * environment.num_envs
+    rows = remaining.get("rollout_steps", 1) * environments
     raise_if_unusable("RSL-RL's PPO", reasons + _list_reasons_against_settings(remaining, rows))
     if remaining["max_gradient_norm"] is None:
         remaining["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
     keywords = inspect.signature(PPO).parameters
     settings = {own: remaining[name] for name, own in ARGUMENTS.items() if name in remaining}
-    algorithm = {
+    return {
         # until 2.2.2 there is no key for the advantages
         **{own: setting for own, setting in settings.items() if own in keywords},
         "num_mini_batches": rows // remaining["minibatch_size"],
         "use_clipped_value_loss": remaining["value_clip_range"] is not None,
+        "steps": remaining["rollout_steps"],
+        "networks": compat.Networks(hidden=list(remaining["hidden_sizes"])),
     }
-    networks = compat.Networks(hidden=list(remaining["hidden_sizes"]))
-    return make_runner(environment, remaining["rollout_steps"], networks, **algorithm)
+
+
+def make_runner_of_hyperparameters(
+    environment: Vectorised, hyperparameters: Mapping[str, Any]
+) -> Any:
+    """Return a runner with hyperparameters; UserError for those that PPO lacks."""
+    arguments = make_arguments_of_hyperparameters(hyperparameters, environment.num_envs)
+    return make_runner(environment, **arguments)
 
 
 def make_runner_of_request(request: TrainingRequest, environments: int = 1) -> Any:
