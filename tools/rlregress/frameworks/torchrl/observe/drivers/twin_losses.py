@@ -214,7 +214,7 @@ class Driver:
             torch.manual_seed(shift_seed(s.seed))
             batch = make_equal_transitions(samples, 0.0, action=[0.5] * len(low))
             if self._family == "ddpg":
-                fill_stacked_parameters(loss.actor_network_params, np.tanh([s.pre_tanh]))
+                fill_stacked_parameters(loss.actor_network_params, [np.tanh(s.pre_tanh or 0.0)])
                 # with a discount of 1, and without rewards
                 values = get_loss_output(loss(batch), "target_value").detach()
             else:
