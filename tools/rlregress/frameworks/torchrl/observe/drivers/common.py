@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-from unittest import mock
 
 import torch
 from torch import nn
@@ -27,15 +25,6 @@ def make_tanh_policy(layer: nn.Module, spec: Any) -> Any:
         TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
     )
-
-
-def fix_gaussian_draws(numbers: Sequence[float]) -> Any:
-    """Fix every draw of a standard Gaussian, whose last dimension gets these numbers."""
-
-    def return_numbers(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
-        return torch.tensor(numbers, dtype=dtype, device=device).expand(shape)
-
-    return mock.patch("torch.distributions.normal._standard_normal", return_numbers)
 
 
 def fix_exploration_noise(noise: Any, number: float | None) -> None:

@@ -40,20 +40,19 @@ from rlregress.frameworks.torchrl.known_networks import (
 )
 from rlregress.frameworks.torchrl.observe.drivers.common import (
     fix_exploration_noise,
-    fix_gaussian_draws,
     make_tanh_policy,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.heads import fix_draws_of_normal_distributions
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.journal import StepJournal
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
+from rlregress.probing.watched_updates import run_and_find_target
 
 _OF_SAC = {"temperature": "alpha_init", "target_entropy": "target_entropy"}
 _OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
-#: constant Q values at which the critic loss is computed; its minimum is the target
-_AROUND = (-1.0, 0.0, 1.0)
 
 
 class Driver:
@@ -107,24 +106,15 @@ class Driver:
         return float(loss(self._make_batch())["loss_actor"].detach())
 
     def compute_target(self, q_values: Sequence[float]) -> float:
-        return self.infer_target_from_losses(self._make_batch(), q_values)
+        return self.find_target_of_batch(self._make_batch(), q_values)
 
-    def infer_target_from_losses(
+    def find_target_of_batch(
         self, batch: Any, values: Sequence[float], network: Any = PinnedQNetwork
     ) -> float:
-        """Return the critics' target, for a squared distance and equal transitions.
-
-        As a function of a constant Q the critic loss is then a parabola, whose minimum is at the
-        target. It is computed from three points.
-        """
+        """Return the critics' target of equal transitions."""
         loss = self._make_loss_with_outputs([0.0] * len(values), network)
         fill_stacked_parameters(loss.target_qvalue_network_params, values)
-        losses = []
-        for number in _AROUND:
-            fill_stacked_parameters(loss.qvalue_network_params, [number] * len(values))
-            losses.append(float(loss(batch.clone())["loss_qvalue"].detach()))
-        lower, middle, right = losses
-        return (lower - right) / (2.0 * (lower + right - 2.0 * middle))
+        return run_and_find_target(lambda: loss(batch))
 
     def update_and_read_targets(
         self, source: Sequence[float], target: Sequence[float]
@@ -174,7 +164,7 @@ class Driver:
         low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
         bounds = {"low": torch.as_tensor(low), "high": torch.as_tensor(high)}
         loss = self._make_loss_of_standard_gaussian(len(draw), **bounds)
-        with fix_gaussian_draws(list(draw)):
+        with fix_draws_of_normal_distributions(np.asarray(draw)):
             return -float(loss(self._make_batch(len(draw)))["entropy"])
 
     def compute_smoothed_actions(
