@@ -7,7 +7,7 @@ PPO program's ``make_env`` puts around an environment, and the SAC program's.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,8 +30,9 @@ from rlregress.frameworks.torchrl.api import (
     VecNormV2,
 )
 from rlregress.frameworks.torchrl.known_networks import FixedLocScale
-from rlregress.frameworks.torchrl.observe.drivers import ppo_trainings
+from rlregress.frameworks.torchrl.observe.drivers.ppo_trainings import make_gaussian_models
 from rlregress.frameworks.torchrl.scripted_environments import (
+    REGISTERED,
     register_environment,
     wrap_environment,
 )
@@ -183,29 +184,37 @@ def _run_ppo_program_with_evaluation(inputs: Inputs) -> tuple[np.ndarray, Any]:
         the program saved, or None.
     """
     ends = make_script_of_end_after(len(inputs["evaluation"]))
-    scripts = iter((
+    playbacks = [
         make_script_of_observations(inputs["training"]),
         make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends),
-    ))  # fmt: skip
-    script: dict[str, Any] = {}
+    ]
+    program = programs.load_program("ppo", "ppo_mujoco")
     network = _RecordedGaussian()
+    models = make_gaussian_models(network)
+    program.make_ppo_models = lambda *arguments, **options: models[:2]
+    evaluate, make = program.eval_model, program.make_env
     evaluated: list[np.ndarray] = []
 
-    def record_evaluation(evaluate: Callable[[], Any]) -> Any:
+    def record_evaluation(*arguments: Any, **options: Any) -> Any:
         before = len(network.inputs)
-        result = evaluate()
+        result = evaluate(*arguments, **options)
         evaluated[:] = network.inputs[before:]
         return result
 
+    def make_next_environment(*arguments: Any, **options: Any) -> Any:
+        # the environment of the training is made first, then that of the evaluation
+        with register_environment(partial(Scripted, **playbacks.pop(0), dtype=np.float64)):
+            return make(*arguments, **options)
+
+    program.eval_model, program.make_env = record_evaluation, make_next_environment
     frames = len(inputs["training"]) - 1
     with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
         path = Path(folder) / "agent.pt"
-        ppo_trainings.train(
-            "script", lambda **options: Scripted(**script, **options), *[frames] * 3,
-            models=ppo_trainings.make_gaussian_models(network), evaluate=record_evaluation,
-            before_environment=lambda: script.update(next(scripts)), normalize_observation=True,
-            path=str(path),
-        )  # fmt: skip
+        program.main(
+            programs.make_ppo_settings(
+                REGISTERED, frames, frames, normalize_observation=True, path=str(path)
+            )
+        )
         # none until 0.13
         checkpoint = torch.load(path, weights_only=False) if path.exists() else None
     return np.concatenate(evaluated), checkpoint

@@ -237,33 +237,19 @@ def _run_program(
     is_annealed: bool = False,
     lmbda: float = 0.95,
     is_standardised: bool = False,
-    before_environment: Callable[[], Any] = lambda: None,
-    evaluate: Callable[..., Any] = lambda evaluate_policy: torch.zeros(1),
     **changed: Any,
 ) -> None:
     """Run ``main`` of the PPO program.
 
     Args:
         is_standardised: False; its estimator never standardises advantages, its loss does.
-        before_environment: called before the program makes the environment of its training, and
-            before that of its evaluation.
-        evaluate: called in place of each evaluation, with a function that evaluates.
         changed: further settings of the program.
     """
     loaded = programs.load_program("ppo", "ppo_mujoco")
-    if not changed.get("normalize_observation"):
-        programs.disable_normalisation(loaded)
+    programs.disable_normalisation(loaded)
     loaded.make_ppo_models = lambda *arguments, **options: models[:2]
-    make_env, evaluate_policy = loaded.make_env, loaded.eval_model
-
-    def announce_and_make_environment(*arguments: Any, **options: Any) -> Any:
-        before_environment()
-        return make_env(*arguments, **options)
-
-    loaded.make_env = announce_and_make_environment
-    loaded.eval_model = lambda *arguments, **options: evaluate(
-        partial(evaluate_policy, *arguments, **options)
-    )
+    # what a policy is worth is not asked here
+    loaded.eval_model = lambda *arguments, **options: torch.zeros(1)
     # observations as MuJoCo gives them: until 0.13 the program takes no others
     with register_environment(partial(make_environment, dtype=np.float64)) as environment:
         loaded.main(
