@@ -29,7 +29,7 @@ from rlregress.frameworks.torchrl.train.trace_environments import (
     Environments,
     make_lazy_transform,
 )
-from rlregress.frameworks.torchrl.train.trainers import SETTINGS
+from rlregress.frameworks.torchrl.train.trainers import SETTINGS as SETTINGS
 from rlregress.frameworks.torchrl.train.training import train
 from rlregress.probing import memory_sizes
 from rlregress.probing.interface import TraceTraining, TrainingRequest

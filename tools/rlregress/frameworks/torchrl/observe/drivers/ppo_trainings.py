@@ -171,15 +171,13 @@ def train(
     """
     recorded = LossTraining() if recorded is None else recorded
     models = make_linear_models() if models is None else models
-    sizes = {"total_steps": total_steps, "frames": frames, "minibatch": minibatch}
+    sizes = (total_steps, frames, minibatch, epochs)
     with recorded.watch_training(models, change):
         if scope == "trainer":
-            recorded.trainer = _make_trainer(
-                make_environment, models, epochs=epochs, **sizes, **options
-            )
+            recorded.trainer = _make_trainer(make_environment, models, *sizes, **options)
             recorded.trainer.train()
         else:
-            _run_program(make_environment, models, epochs=epochs, **sizes, **options)
+            _run_program(make_environment, models, *sizes, **options)
     return recorded
 
 
