@@ -47,7 +47,7 @@ test: $(ALL)
 	$(TEST_COMMAND)
 
 nightly: $(ALL)
-	$(TESTS) -p tools.stopped_run --resume build/nightly-passed.txt
+	$(TESTS) -p tools.stopped_run
 
 lint: $(ALL)
 	$(BIN)/ruff check

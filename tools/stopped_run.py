@@ -1,4 +1,4 @@
-"""Resuming a run of tests that was stopped: ``pytest -p tools.stopped_run --resume FILE``."""
+"""Resuming a run of tests that was stopped: ``pytest -p tools.stopped_run``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--resume",
         type=Path,
-        required=True,
+        default=Path("build/nightly-passed.txt"),
         metavar="FILE",
         help="tests that have passed: they are not run again; once all have, FILE is removed",
     )

@@ -1,6 +1,7 @@
 """Deep deterministic policy gradients: Lillicrap et al. 2016.
 
-The observed text of an entry is the docstring of its measurement, shared by all frameworks.
+The observed text of an entry is the docstring of its measurement, shared by all frameworks, unless
+the measurement is that of TD3.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ import numpy as np
 
 from rlregress.catalogue import critics
 from rlregress.catalogue.measured import make_measured_detail
-from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula
+from rlregress.catalogue.registry import (
+    Detail,
+    Formula,
+    Inputs,
+    make_constant_formula,
+    make_detail,
+)
 from rlregress.formulas import action_transforms, td3
 from rlregress.formulas import critics as distances
 from rlregress.measurements import ddpg as measured
@@ -113,10 +120,12 @@ def _make_exploration_noise_detail() -> Detail:
     def make_action_formula(add_noise: Callable[..., Any], clip: bool = True) -> Formula:
         return lambda i: add_noise(np.tanh(i["pre_tanh"]), i["noise"], i["low"], i["high"], clip)
 
-    return make_measured_detail(
+    return make_detail(
         "ddpg.exploration.noise",
-        measured.measure_actions_with_exploration_noise,
         "In which units is exploration noise added, and is the action clipped after it?",
+        """Bounds ``low`` and ``high``; the policy's last layer gives ``pre_tanh``. Exploration adds
+        the constant noise[k] in the units in which the framework takes its noise. Observed, [2]:
+        the first action that the environment receives, for k = 0 and 1.""",
         ("Lillicrap et al. 2016, equation 7", "documentation of each framework"),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5, "noise": [0.25, 5.0]},
         {
@@ -143,7 +152,7 @@ def _make_exploration_noise_detail() -> Detail:
                 ),
             ),
         },
-        "The same number explores another share of the action range.",
+        consequence="The same number explores another share of the action range.",
         tolerance=1e-4,
     )
 
@@ -152,10 +161,12 @@ def _make_learning_starts_detail() -> Detail:
     def make_warmup_and_start_formula(update_delay: int) -> Formula:
         return lambda i: [i["starts"], i["starts"] + update_delay]
 
-    return make_measured_detail(
+    return make_detail(
         "ddpg.learning_starts",
-        measured.measure_random_steps_and_first_update,
         "How long are actions random, and after which step is the first update?",
+        """The setting for the start of learning is ``starts``; the policy is at the upper bound,
+        without noise. Observed, [2]: steps up to the last action below it; steps taken before the
+        first update, the last one included.""",
         ("documentation of each framework",),
         {"starts": 10, "steps": 24},
         {
@@ -180,8 +191,8 @@ def _make_learning_starts_detail() -> Detail:
                 lambda i: [0.0, i["starts"]],
             ),
         },
-        """Updates that begin before the random phase is over train on a handful of transitions, so
-        that the same setting means another cold start.""",
+        consequence="""Updates that begin before the random phase is over train on a handful of
+        transitions, so that the same setting means another cold start.""",
     )
 
 
@@ -275,10 +286,12 @@ DETAILS: tuple[Detail, ...] = (
         scales=(1.0, 1.0),
     ),
     _make_exploration_noise_detail(),
-    make_measured_detail(
+    make_detail(
         "ddpg.exploration.default",
-        measured.measure_default_exploration_noise,
         "Is exploration noise on by default, and how large is it?",
+        """Bounds -1 and 1, a policy whose action is 0 in every state; ``samples`` actions of the
+        framework's own loop, in which nothing learns. Observed, [1]: the base-2 logarithm of the
+        root of their mean square, -10 at least.""",
         (_SETTINGS + ": an Ornstein-Uhlenbeck process with sigma 0.2",),
         {"samples": 60},
         {
@@ -286,8 +299,8 @@ DETAILS: tuple[Detail, ...] = (
             "tenth": ("a standard deviation of 0.1", make_constant_formula(math.log2(0.1))),
             "fifth": ("a standard deviation of 0.2", make_constant_formula(math.log2(0.2))),
         },
-        """Without noise a deterministic policy never tries anything else after the warm-up, and
-        learns from its own habits alone.""",
+        consequence="""Without noise a deterministic policy never tries anything else after the
+        warm-up, and learns from its own habits alone.""",
         # the logarithm of 60 normal numbers' spread has a standard error of 0.13: 3.4 of them
         tolerance=0.45,
         margin=1.2,

@@ -70,7 +70,10 @@ def save_and_load(job: dict[str, Any]) -> dict[str, Any]:
             for training in trainings:
                 loaded.save_and_load_kinds(algorithm, training, job)
     if job.get("user"):
-        loaded.load_user_file(user_files.make_kind_of_user_file(job["user"], adapter), job)
+        kind = user_files.make_kind_of_user_file(job["user"], adapter)
+        folder = os.path.dirname(job["user"]["file"])
+        answer = loaded.load_with_trust_if_needed(kind, folder, job)
+        loaded.kinds[kind.name] = {"way": kind.way, **answer}
     versions = _list_versions(adapter) if job.get("stored") else {}
     return {"functions": loaded.functions, "kinds": loaded.kinds, "versions": versions}
 
@@ -99,7 +102,9 @@ class _KindLoader:
         """Save and load the requested kinds of one training."""
         trained: Any = None
         lost: dict[str, Any] = {}
-        kinds = [kind for kind in training.kinds if _is_kind_requested(kind, job)]
+        named = job.get("kinds") or [kind.name for kind in training.kinds]
+        requested = {*named} & {*training.stored} if job.get("stored") else {*named}
+        kinds = [kind for kind in training.kinds if kind.name in requested]
         if job["write"] and kinds:
             trained, lost = self._call_or_describe_error(
                 "write", training.train, _make_small_environment, _SEED
@@ -114,13 +119,10 @@ class _KindLoader:
                     )[1]
             elif not job["write"] and not os.path.isdir(folder):
                 failed = {"unsupported": "there is no such file"}
-            answer = failed or self._load_with_trust_if_needed(kind, folder, job)
+            answer = failed or self.load_with_trust_if_needed(kind, folder, job)
             self.kinds[kind.name] = {"way": kind.way, "algorithm": algorithm, **answer}
 
-    def load_user_file(self, kind: FileKind, job: dict[str, Any]) -> None:
-        self.kinds[kind.name] = {"way": kind.way, **self._load_with_trust_if_needed(kind, "", job)}
-
-    def _load_with_trust_if_needed(
+    def load_with_trust_if_needed(
         self, kind: FileKind, folder: str, job: dict[str, Any]
     ) -> dict[str, Any]:
         """Load a file several times; return the items of each time, or the first error.
@@ -129,30 +131,27 @@ class _KindLoader:
         expect this fail on their own files. For these, the usual workaround of users is applied.
         """
         trusted = kind.name in job["trusted"]
-        with _trust_loaded_files() if trusted else contextlib.nullcontext():
-            answer = self._load_and_list_rows(kind, folder, job)
+        answer = self._load_and_list_rows(kind, folder, job, trusted)
         if job["write"] and _WEIGHTS_ONLY in answer.get("error", ""):
             trusted = True
-            with _trust_loaded_files():
-                answer = self._load_and_list_rows(kind, folder, job)
+            answer = self._load_and_list_rows(kind, folder, job, trusted)
         return {**answer, "trusted": trusted}
 
     def _load_and_list_rows(
-        self, kind: FileKind, folder: str, job: dict[str, Any]
+        self, kind: FileKind, folder: str, job: dict[str, Any], trusted: bool
     ) -> dict[str, Any]:
         rows: list[list[Row]] = []
-        for _ in range(job["times"]):
-            loaded, failed = self._call_or_describe_error(
-                "load", kind.load, _make_small_environment, folder
-            )
-            if failed:
-                return failed
-            rows.append([])
-            _, failed = self._call_or_describe_error(
-                "use", self._note_items_of_loaded_file, kind, loaded, job["again"], rows[-1]
-            )
-            if failed:
-                return {"items": rows, **failed}
+        with mock.patch.dict(os.environ, {_TRUST: "1"} if trusted else {}):
+            for _ in range(job["times"]):
+                loaded, failed = self._call_or_describe_error("load", _load_kind, kind, folder)
+                if failed:
+                    return failed
+                rows.append([])
+                _, failed = self._call_or_describe_error(
+                    "use", self._note_items_of_loaded_file, kind, loaded, job["again"], rows[-1]
+                )
+                if failed:
+                    return {"items": rows, **failed}
         return {"items": rows}
 
     def _call_or_describe_error(
@@ -182,9 +181,9 @@ class _KindLoader:
             rows.extend(self._list_rows_of_items(kind.go_on(loaded)))
             return
         with tempfile.TemporaryDirectory() as copy:
-            kind.save(loaded, copy)
+            kind.save(loaded, os.path.join(copy, kind.file))
             rows.extend(self._list_rows_of_items(kind.go_on(loaded)))
-            loaded = kind.load(_make_small_environment, copy)
+            loaded = _load_kind(kind, copy)
             for items in (kind.state(loaded), kind.go_on(loaded)):
                 rows.extend(self._list_rows_of_items(items, "saved again: "))
 
@@ -201,11 +200,6 @@ class _KindLoader:
         return self.functions.index(name)
 
 
-def _is_kind_requested(kind: FileKind, job: dict[str, Any]) -> bool:
-    named = job.get("kinds")
-    return (kind.stored or not job.get("stored")) and (not named or kind.name in named)
-
-
 def _format_place_of_function(function: Any, places: Places) -> str:
     """Return the place of a function: "file:line name"."""
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -214,10 +208,6 @@ def _format_place_of_function(function: Any, places: Places) -> str:
         return name
     file = places.find_path_below_root(code.co_filename) or os.path.basename(code.co_filename)
     return f"{file}:{code.co_firstlineno} {name}"
-
-
-def _trust_loaded_files() -> Any:
-    return mock.patch.dict(os.environ, {_TRUST: "1"})
 
 
 def _fix_time_in_archives() -> Any:
@@ -230,12 +220,16 @@ def _make_small_environment(discrete: bool = False) -> Any:
     return MixedEndsEnv(discrete=discrete)
 
 
+def _load_kind(kind: FileKind, folder: str) -> Any:
+    return kind.load(_make_small_environment, os.path.join(folder, kind.file))
+
+
 def _save_files_of_kind(kind: FileKind, trained: Any, folder: str) -> None:
     # an interrupted process may have left one
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     try:
-        kind.save(kind.of(trained), folder)
+        kind.save(kind.of(trained), os.path.join(folder, kind.file))
     except BaseException:
         shutil.rmtree(folder)
         raise

@@ -36,27 +36,21 @@ def make_kind_of_user_file(user: dict[str, Any], adapter: Adapter) -> FileKind:
     """
     name = os.path.basename(user["file"])
 
-    def load_agent(make_env: Callable[..., Any], folder: str) -> Any:
-        del make_env
-        load = (
-            _import_user_file(user["loader"]).load
-            if user["loader"]
-            else adapter.load.load_user_agent
-        )
-        path = os.path.join(folder, name)
-        return load(path if os.path.isfile(path) else user["file"])
+    def find_functions() -> tuple[Any, Any]:
+        if not user["loader"]:
+            return adapter.load.load_user_agent, None
+        loader = _import_user_file(user["loader"])
+        return loader.load, getattr(loader, "act", None)
 
-    def save_agent(agent: Any, folder: str) -> None:
+    def save_agent(agent: Any, path: str) -> None:
         if hasattr(agent, "get_parameters"):
-            agent.save(os.path.join(folder, name))
+            agent.save(path)
         else:
             # only its own writer knows the format
-            shutil.copy(user["file"], folder)
+            shutil.copy(user["file"], path)
 
     def list_items_of_agent(agent: Any) -> Iterator[Item]:
-        loader = _import_user_file(user["loader"]) if user["loader"] else None
-        load = loader.load if loader else adapter.load.load_user_agent
-        act = getattr(loader, "act", None)
+        load, act = find_functions()
         loading = getattr(type(agent), "load", getattr(type(agent), "load_state_dict", load))
         if hasattr(agent, "get_parameters"):
             yield "parameters", agent.get_parameters(), type(agent).set_parameters
@@ -79,7 +73,8 @@ def make_kind_of_user_file(user: dict[str, Any], adapter: Adapter) -> FileKind:
 
     return FileKind(
         name, "load of the loader" if user["loader"] else "load",
-        save=save_agent, load=load_agent, state=list_items_of_agent, go_on=lambda agent: (),
+        save=save_agent, load=lambda make_env, path: find_functions()[0](path),
+        state=list_items_of_agent, file=name,
     )  # fmt: skip
 
 

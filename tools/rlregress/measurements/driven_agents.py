@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import numpy as np
-
 from rlregress.measurements.named_settings import Inputs, select_inputs
 
 
@@ -35,10 +33,6 @@ class Settings:
         epsilon: probability of a random action at first, in the end, and the number of environment
             steps from the one to the other.
         draw: the value of every uniform draw that decides whether an action is random.
-        tau: fraction by which targets move, where a framework has no default for it.
-        low, high: bounds of the one dimension of actions that are not discrete.
-        noise: the number that exploration adds to such an action, in the units in which the
-            framework takes its noise; 0.0 is none.
         quantiles: how many stand for one value, where values are distributions.
         networks: how many Q networks there are, where there can be several.
     """
@@ -56,10 +50,6 @@ class Settings:
     target_every: int | None = None
     epsilon: tuple[float, float, int] = (0.0, 0.0, 1)
     draw: float | None = None
-    tau: float = 0.005
-    low: float = -1.0
-    high: float = 1.0
-    noise: float | None = None
     quantiles: int | None = None
     networks: int | None = None
 
@@ -85,12 +75,10 @@ class LoopRecord:
         actions: of each environment that was stepped, those that it received.
         updates: of each step of an optimiser: environment steps taken by then, over all
             environments; norm of all gradients that the optimiser finds.
-        roles: of each step of an optimiser, what it updates: "values", "policy" or "both".
     """
 
     actions: list[list[float]] = field(default_factory=list)
     updates: list[tuple[int, float]] = field(default_factory=list)
-    roles: list[str] = field(default_factory=list)
 
 
 #: callback with the environment steps taken so far, over all environments
@@ -135,44 +123,6 @@ class DiscreteAgent(Protocol):
 
 
 MakeDiscreteAgent = Callable[[Settings], DiscreteAgent]
-
-
-class ContinuousAgent(Protocol):
-    """An agent of continuous actions with Q networks, a policy that is deterministic, and targets.
-
-    The policy's last layer gives a number that a tanh brings between the bounds.
-    """
-
-    def set_values(self, online: float, target: float) -> None:
-        """Make all Q networks output ``online``, and all target Q networks ``target``."""
-
-    def set_policy(self, online: float, target: float) -> None:
-        """Make the last layers of policy and target policy output ``online`` and ``target``."""
-
-    def fill_parameters(self, online: float, target: float) -> None:
-        """Fill Q networks and policy with the number ``online``, their targets with ``target``."""
-
-    def read_target_parameters(self) -> tuple[float, float | None]:
-        """Return a parameter of a target Q network, and one of the target policy if any."""
-
-    def count_q_networks_and_targets(self) -> tuple[int, int]:
-        """Return how many Q networks are trained by default, and how many target Q networks."""
-
-    def compute_critic_and_policy_loss(self, online: float, target: float) -> tuple[float, float]:
-        """Return the losses that one update differentiates: of the Q networks and of the policy.
-
-        Every Q network outputs ``online``, every target Q network ``target``. The transitions have
-        reward and ends of the settings.
-        """
-
-    def read_target_actions(self) -> np.ndarray:
-        """Return the next actions that target Q networks evaluate in an update, [batch_size]."""
-
-    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
-        """Run the framework's own loop, as ``DiscreteAgent.run_loop`` does."""
-
-
-MakeContinuousAgent = Callable[[Settings], ContinuousAgent]
 
 
 class QuantileCritic(Protocol):

@@ -1,4 +1,4 @@
-"""The driver of an agent of SAC or TD3, with one interface for all frameworks.
+"""The driver of an agent of SAC, TD3 or DDPG, with one interface for all frameworks.
 
 A framework has a driver class for each of its scopes. A measurement calls it with ``Settings`` and
 then one of the methods here. Where a driver lacks a method, details that need it are not measured
@@ -101,7 +101,7 @@ class TwinDriver(Protocol):
 
     An update reads ``batch_size`` equal transitions that the framework itself has stored. Numbers
     that are given for Q networks are their outputs where the update has to evaluate them; elsewhere
-    they may output others.
+    they may output others. An agent with one Q network takes the first of two numbers.
 
     Attributes:
         shares_rate: there is one learning rate for all parts.
@@ -112,8 +112,11 @@ class TwinDriver(Protocol):
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         """Return the loss of the Q networks, which output ``q_values``, as it is differentiated."""
 
-    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
-        """Return the differentiated loss of the policy; the Q networks output ``q_values``."""
+    def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
+        """Return the differentiated loss of the policy; the Q networks output ``q_values``.
+
+        Their target networks output ``target_q`` everywhere.
+        """
 
     def compute_target(self, q_values: Sequence[float]) -> float:
         """Return the target of the Q networks, whose target networks output ``q_values``."""
@@ -157,8 +160,12 @@ class TwinDriver(Protocol):
         """Return a parameter of each target after one update.
 
         Before it, all parameters of network i are ``source[i]``, those of its target ``target[i]``:
-        Q networks and, if there are three numbers, the policy.
+        Q networks and, if there are three numbers, the policy. A target policy that there is not
+        has the parameter -1.
         """
+
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
+        """Return how many Q networks are trained by default, and how many target Q networks."""
 
     def run_loop(self) -> Journal:
         """Run the framework's own loop and return its events."""

@@ -1,4 +1,4 @@
-"""The details that SAC and TD3 share, measured on any agent with a driver.
+"""The details that SAC, TD3 and DDPG share, measured on any agent with a driver.
 
 The text of a detail in the catalogue says what the vector holds that its measurement returns.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rlregress.measurements.loop_journal import Journal
 from rlregress.measurements.loss_minimum import count_steps_to_last
 from rlregress.measurements.named_settings import Inputs, select_inputs
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
@@ -20,7 +21,7 @@ Measurement = Callable[[MakeTwinDriver, Inputs], np.ndarray]
 #: learning rates with which updates move nothing
 FROZEN = (0.0, 0.0)
 #: what a policy is at the upper bound with, but for less than 0.001
-_SATURATED = 5.0
+SATURATED = 5.0
 #: a norm that no clip lets through
 _UNCLIPPED = 1e3
 #: inputs of agents with an entropy
@@ -33,9 +34,10 @@ def make_loop_settings(inputs: Inputs, **options: Any) -> Settings:
     return Settings(**{"starts": 0, **select_inputs(inputs, *names), **options})
 
 
-def _measure_critic_loss(
+def measure_critic_loss(
     make_driver: MakeTwinDriver, inputs: Inputs, values: Sequence[float], squared: bool = True
 ) -> float:
+    """Measure the critic loss of Q networks that output ``values``; the target is the reward."""
     settings = Settings(
         terminated=1.0,
         rates=FROZEN,
@@ -50,13 +52,13 @@ def _measure_critic_loss(
 
 def measure_critic_loss_scale(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the critic loss of two Q networks that output ``q_values``."""
-    return np.array([_measure_critic_loss(make_driver, inputs, inputs["q_values"])])
+    return np.array([measure_critic_loss(make_driver, inputs, inputs["q_values"])])
 
 
 def measure_critic_loss_reduction(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the critic loss of three Q networks, divided by that of the first two."""
     both, two = (
-        _measure_critic_loss(make_driver, inputs, inputs["q_values"][:count]) for count in (3, 2)
+        measure_critic_loss(make_driver, inputs, inputs["q_values"][:count]) for count in (3, 2)
     )
     return np.array([both / two])
 
@@ -65,7 +67,7 @@ def measure_critic_loss_distance(make_driver: MakeTwinDriver, inputs: Inputs) ->
     """Measure the critic loss at each further error, divided by that at the first."""
     values = [[inputs["reward"] + error] * 2 for error in inputs["errors"]]
     losses = np.array(
-        [_measure_critic_loss(make_driver, inputs, pair, squared=False) for pair in values]
+        [measure_critic_loss(make_driver, inputs, pair, squared=False) for pair in values]
     )
     return losses[1:] / losses[0]
 
@@ -127,14 +129,25 @@ def measure_received_and_stored_action(make_driver: MakeTwinDriver, inputs: Inpu
     return np.array([journal.list_collected_actions()[0, -1], journal.stored_action])
 
 
+def run_with_saturated_policy(
+    make_driver: MakeTwinDriver, inputs: Inputs
+) -> tuple[np.ndarray, Journal]:
+    """Run a loop whose policy is at the upper bound; return the actions, [steps], and its events.
+
+    An action that is less than 0.999 is a random one.
+    """
+    journal = make_driver(
+        make_loop_settings(inputs, pre_tanh=SATURATED, noise=0.0, rates=FROZEN)
+    ).run_loop()
+    (actions,) = journal.list_collected_actions()
+    return actions, journal
+
+
 def measure_random_steps_and_first_update(
     make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
     """Measure the steps with random actions, and the steps taken at the first update."""
-    journal = make_driver(
-        make_loop_settings(inputs, pre_tanh=_SATURATED, noise=0.0, rates=FROZEN)
-    ).run_loop()
-    (actions,) = journal.list_collected_actions()
+    actions, journal = run_with_saturated_policy(make_driver, inputs)
     first = next(steps for part, steps in journal.updates if part == "critic")
     return np.array([count_steps_to_last(actions < 0.999), first])
 

@@ -40,7 +40,6 @@ class ScriptedEnvs:
         self.begin: Callable[[int], Any] | None = None
         self.between: Callable[[int], Any] = lambda steps: None
         self._updates: list[tuple[int, float]] = []
-        self._roles: list[str] = []
 
     def make_environment(self) -> Scripted:
         self.environments.append(_RecordedEnv(self, not self.environments, self._script))
@@ -52,17 +51,11 @@ class ScriptedEnvs:
         return sum(len(environment.received) for environment in self.environments)
 
     @contextmanager
-    def record_gradient_norms(
-        self, role: Callable[[Any], str] = lambda optimizer: "values"
-    ) -> Iterator[None]:
-        """Record the gradient norm of each optimizer step, and the environment steps before it.
-
-        ``role(optimizer)`` names what it updates.
-        """
+    def record_gradient_norms(self) -> Iterator[None]:
+        """Record the gradient norm of each optimizer step, and the environment steps before it."""
 
         def append_gradient_norm(optimizer: Any) -> None:
             self._updates.append((self.steps, compute_gradient_norm(optimizer)))
-            self._roles.append(role(optimizer))
 
         with record_differentiated_losses(append_gradient_norm):
             yield
@@ -72,19 +65,18 @@ class ScriptedEnvs:
         train: Callable[[], Any],
         on_start: Look = do_nothing,
         on_step: Look = do_nothing,
-        role: Callable[[Any], str] = lambda optimizer: "values",
     ) -> LoopRecord:
         """Run ``train`` and return its record; see ``DiscreteAgent.run_loop`` for the others."""
         on_start(0)
         self.between = on_step
-        with self.record_gradient_norms(role):
+        with self.record_gradient_norms():
             train()
         on_step(self.steps)
         return self.make_record()
 
     def make_record(self) -> LoopRecord:
         actions = [[float(a.item()) for a in env.received] for env in self.environments]
-        return LoopRecord(actions, list(self._updates), list(self._roles))
+        return LoopRecord(actions, list(self._updates))
 
 
 class _RecordedEnv(Scripted):

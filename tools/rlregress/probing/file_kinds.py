@@ -6,7 +6,7 @@ Runs inside foreign and old environments: standard library only, Python 3.10 syn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 #: an item that is compared: its name, its value, and the function that it comes from.
@@ -20,27 +20,22 @@ class FileKind:
     Attributes:
         name: "sac model", as the list of differences names it.
         way: the functions that write and read it, as the documentation calls them.
-        save: (what is saved, empty folder).
-        load: (make_env, folder) -> the same again; raises what the framework raises.
+        load: (make_env, path) -> the same again; raises what the framework raises.
         state: (what was loaded) -> the items to compare; changes nothing.
         go_on: (what was loaded) -> items of what it does from there on, in order.
+        save: (what is saved, path of a file in an empty folder).
+        file: the name of that file; empty: the path is that of the folder.
         of: the training's result -> what is saved of it; raises Unsupported.
-        stored: whether ``baselines/saved`` keeps such a file of each release.
     """
 
     name: str
     way: str
-    save: Callable[[Any, str], None]
     load: Callable[[Callable[..., Any], str], Any]
     state: Callable[[Any], Iterable[Item]]
-    go_on: Callable[[Any], Iterable[Item]]
+    go_on: Callable[[Any], Iterable[Item]] = lambda loaded: ()
+    save: Callable[[Any, str], None] = lambda saved, path: saved.save(path)
+    file: str = ""
     of: Callable[[Any], Any] = lambda trained: trained
-    stored: bool = False
-
-
-def mark_stored(kinds: Iterable[FileKind], stored_names: Sequence[str]) -> tuple[FileKind, ...]:
-    """Return kinds of files, those with one of ``stored_names`` marked as ``stored``."""
-    return tuple(replace(kind, stored=kind.name in stored_names) for kind in kinds)
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,9 @@ class TrainingWithFiles:
 
     Attributes:
         train: (make_env, seed) -> result of a short training, which the kinds take.
+        stored: names of the kinds of which ``baselines/saved`` keeps a file of each release.
     """
 
     train: Callable[[Callable[..., Any], int], Any]
-    kinds: tuple[FileKind, ...]
+    kinds: Sequence[FileKind]
+    stored: Sequence[str] = ()

@@ -11,7 +11,6 @@ import torch
 from rlregress.catalogue import fingerprint, registry
 from rlregress.frameworks.cleanrl import script as scripts
 from rlregress.frameworks.cleanrl.observe import traps
-from rlregress.frameworks.cleanrl.observe.drivers import parts
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script import Script, VariableLost
 from rlregress.probing.framework_errors import was_raised_in
@@ -56,7 +55,7 @@ def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, 
     script = request.getfixturevalue(fixture)
     detail = registry.get_detail("sac.critic_loss.scale")
     judgement = fingerprint.run_and_judge_probe(
-        detail, lambda inputs: ScriptRun(script.path, {})["qf_loss"]
+        detail, lambda inputs: ScriptRun({"__file__": str(script.path)})["qf_loss"]
     )
     assert judgement.variant is None
     assert "nothing is assigned to qf_loss" in judgement.reason
@@ -65,10 +64,10 @@ def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, 
 
 def test_a_name_that_is_not_bound_is_a_lost_variable(toy):
     """A name without any binding is told from one whose statement has not run."""
-    run_of_toy = ScriptRun(toy.path, {"weight": 1.0})
+    run_of_toy = ScriptRun({"weight": 1.0, "__file__": str(toy.path)})
     for query in (
         lambda: run_of_toy["weigth"],
-        lambda: parts.find_first_variable({"__file__": str(toy.path)}, "policy", "weigth"),
+        lambda: scripts.find_first_variable({"__file__": str(toy.path)}, "weigth"),
     ):
         with pytest.raises(VariableLost, match="nothing is assigned to weigth; nearest .*weight"):
             query()
@@ -87,7 +86,7 @@ def test_only_the_policy_loss_that_is_not_there_is_the_error_of_logging(toy, mon
     source = SimpleNamespace(parse_script=lambda name: toy)
     probe = traps.PROBES["logging.before_policy_update"]
     missing = "actor_loss"
-    assert probe(source, {"delay": 3}).tolist() == [1.0]
+    assert probe(source, {"delay": 3}) == 1.0
     missing = "rb"
     with pytest.raises(VariableLost, match="before the first update of the policy: name 'rb' is"):
         probe(source, {"delay": 3})

@@ -49,6 +49,8 @@ def measure(old, new, copies, **changes):
         # one of several copies is enough
         (trace(1 + 5e-7, 1.0, 1.03), [trace(1 + 1e-7, 1.0, 1.0), trace(1 + 1e-7, 1.0, 0.992)],
          "diverged", "close"),
+        # and where a copy was as far before, and came back
+        (trace(1 + 5e-7, 1.0, 1.03), [trace(1 + 1e-7, 1.008, 1.0)], "diverged", "close"),
         (trace(1 + 5e-7, 1.0, 9.0), [trace(1 + 1e-7, 1.0, 1.0)], "diverged", "diverged"),
     ],
 )  # fmt: skip

@@ -8,6 +8,7 @@ import pickle
 import zipfile
 from dataclasses import replace
 from operator import itemgetter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -297,12 +298,16 @@ def test_an_agent_plays_in_its_own_environment(tmp_path, monkeypatch):
     assert after["returns of episodes"] != items["returns of episodes"]
 
 
-def test_a_loader_builds_what_the_file_does_not_tell(tmp_path):
+def test_a_loader_builds_what_the_file_does_not_tell(tmp_path, monkeypatch):
     """A ``state_dict``, with the actions of the policy on saved observations.
 
     A function of the loader tells how a policy without ``forward`` acts.
     """
     weights, rows = tmp_path / "weights.pt", tmp_path / "rows.npy"
+    # a file of the same name in the current folder is not the user's
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    Path("weights.pt").write_text("no archive")
     torch.save(torch.nn.Linear(3, 2).state_dict(), weights)
     np.save(rows, np.ones((4, 3), np.float32))
 

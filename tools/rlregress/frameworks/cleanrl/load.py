@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -15,7 +14,6 @@ from rlregress.frameworks.cleanrl.train.builtin_trainings import SETTINGS
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 from rlregress.probing.interface import Unsupported
 
-_FILE = "script.cleanrl_model"
 #: algorithm -> what a script calls the networks that it saves, in this order.
 _NETWORKS = {"ppo": ("agent",), "td3": ("actor", "qf1", "qf2")}
 
@@ -35,13 +33,13 @@ def _make_training_with_files(source: Source, algorithm: str) -> TrainingWithFil
     def run_training(make_env: Callable[..., Any], seed: int) -> ScriptRun:
         return _run_script_of_algorithm(run_script, source, algorithm, make_env, seed)
 
-    def save_files(run: ScriptRun, folder: str) -> None:
+    def save_states(run: ScriptRun, path: str) -> None:
         states = tuple(run[name].state_dict() for name in names)
-        torch.save(states if len(states) > 1 else states[0], os.path.join(folder, _FILE))
+        torch.save(states if len(states) > 1 else states[0], path)
 
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> ScriptRun:
+    def load_states(make_env: Callable[..., Any], path: str) -> ScriptRun:
         run = _run_script_of_algorithm(start_script, source, algorithm, make_env, 7)
-        states = torch.load(os.path.join(folder, _FILE), map_location="cpu")
+        states = torch.load(path, map_location="cpu")
         for name, state in zip(names, states if len(names) > 1 else (states,), strict=False):
             run[name].load_state_dict(state)
         return run
@@ -53,9 +51,9 @@ def _make_training_with_files(source: Source, algorithm: str) -> TrainingWithFil
 
     kind = FileKind(
         f"{algorithm} weights", "torch.save of state_dict, as with --save-model",
-        save=save_files, load=load_from_folder, state=list_items_of_run, go_on=lambda run: (),
+        save=save_states, load=load_states, state=list_items_of_run, file="script.cleanrl_model",
     )  # fmt: skip
-    return TrainingWithFiles(run_training, (kind,))
+    return TrainingWithFiles(run_training, [kind])
 
 
 def _list_actions_as_items(algorithm: str, run: ScriptRun) -> Iterator[Item]:

@@ -11,14 +11,12 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from rlregress.errors import UserError
 from rlregress.probing.random_generators import restore_generator_states_after
 
-_MISSING = object()
 #: beside the scripts in a checkout; what is imported from one checkout must not serve another.
 _UTILITIES = "cleanrl_utils"
 #: what ``argparse`` ends a program with
@@ -40,26 +38,19 @@ def restore_random_state_after() -> Iterator[None]:
 def import_as_modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
     """Make imports of these names return these modules within the block."""
     # only these keys: torch imports submodules when they are first used, and they must stay
-    before = {name: sys.modules.get(name, _MISSING) for name in stubs}
+    before = {name: sys.modules.get(name) for name in stubs}
     sys.modules.update(stubs)
     try:
         yield
     finally:
-        _restore_modules(before)
-
-
-def _restore_modules(modules: Mapping[str, Any]) -> None:
-    for name, module in modules.items():
-        if module is _MISSING:
+        for name, module in before.items():
             sys.modules.pop(name, None)
-        else:
-            sys.modules[name] = module
+            if module is not None:
+                sys.modules[name] = module
 
 
 def _list_loaded_utility_modules() -> list[str]:
-    if _UTILITIES not in sys.modules:
-        return []
-    return [n for n in sys.modules if n == _UTILITIES or n.startswith(f"{_UTILITIES}.")]
+    return [name for name in sys.modules if name.partition(".")[0] == _UTILITIES]
 
 
 @contextlib.contextmanager
@@ -95,18 +86,17 @@ def enter_temporary_folder() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def convert_argument_errors_to_sentence(path: Path, uses_argparse: bool) -> Iterator[None]:
+def convert_argument_errors_to_sentence(path: Path) -> Iterator[None]:
     """Turn the exit of ``argparse`` at a wrong argument into one sentence."""
     output = io.StringIO()
-    with contextlib.redirect_stderr(output) if uses_argparse else contextlib.nullcontext():
+    with contextlib.redirect_stderr(output):
         try:
             yield
         except SystemExit as end:
             if end.code != _WRONG_ARGUMENTS:
                 raise  # the script or the user ends the process
-            lines = output.getvalue().strip().splitlines()
-            message = f": {lines[-1]}" if lines else "; its own message is above"
-            raise UserError(f"{path.name} does not take these arguments{message}") from None
+            message = output.getvalue().strip().rpartition("\n")[2]
+            raise UserError(f"{path.name} does not take these arguments: {message}") from None
 
 
 def make_folder_and_output_restorer() -> Callable[[], AbstractContextManager[None]]:

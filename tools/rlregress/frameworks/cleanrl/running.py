@@ -16,8 +16,9 @@ import io
 import sys
 import types
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -31,6 +32,7 @@ from rlregress.frameworks.cleanrl import oldgym, restored, shim
 from rlregress.frameworks.cleanrl.script import (
     ArgumentLost,
     Script,
+    find_first_variable,
     imports_gym,
     read_script_text,
 )
@@ -55,34 +57,18 @@ class ScriptRun:
     Attributes:
         globals: all global variables of the script.
         steps: steps of the environments so far, over all environments.
-        actions: those of the last step, as the script gave them.
-        outcome: the result of the last step: five values, or four of a script of 0.4.8.
         scalars: (tag, value, step) as the script logged them.
-        output: what it printed.
-        stopped: whether it was ended before its own end.
     """
 
-    path: Path
     globals: dict[str, Any]
     steps: int = 0
-    actions: Any = None
-    outcome: tuple[Any, ...] = ()
     scalars: list[tuple[str, float, int]] = field(default_factory=list)
-    output: str = ""
-    stopped: bool = False
 
     def __getitem__(self, name: str) -> Any:
-        try:
-            return self.globals[name]
-        except KeyError:
-            raise Script(self.path).make_variable_lost_error("a run of the script", name) from None
+        return find_first_variable(self.globals, name)
 
     def __contains__(self, name: str) -> bool:
         return name in self.globals
-
-    def list_logged_values(self, tag: str) -> list[tuple[int, float]]:
-        """Return (step, value) of everything logged under a tag."""
-        return [(step, value) for name, value, step in self.scalars if name == tag]
 
 
 OnStep = Callable[[ScriptRun], None]
@@ -92,7 +78,7 @@ def run_script(
     path: Path,
     overrides: Mapping[str, Any] | None = None,
     *,
-    make_env: Callable[[], Any] | None = None,
+    make_env: Callable[[], Any],
     stop: int | None = None,
     on_step: OnStep | None = None,
     on_start: OnStep | None = None,
@@ -106,8 +92,7 @@ def run_script(
         path: of the script, in ``cleanrl/`` below the root of a checkout or an installed copy.
         overrides: of its arguments, by their names in ``args``. ``cuda`` and ``capture_video`` are
             off unless given.
-        make_env: makes the environment of the script; None: Gymnasium makes the one of its argument
-            ``env_id`` (0.4.8: ``gym_id``).
+        make_env: makes the environment of the script.
         stop: end the script after this many steps of its environments.
         on_step: called after every step of the script's environments, before the script goes on;
             after the script ended, nothing calls it again. It may raise ``StopRun``.
@@ -121,51 +106,54 @@ def run_script(
     Raises:
         UserError: the script has no such argument, or this Gymnasium cannot serve it.
     """
-    path = Path(path)
     text = read_script_text(path)
-    old = imports_gym(text)
-    module = types.ModuleType("__main__")
-    module.__file__ = str(path)
-    run = ScriptRun(path, vars(module))
+    is_old = imports_gym(text)
+    module = oldgym.make_module("__main__", __file__=str(path))
+    run = ScriptRun(vars(module))
     watch = _RunWatcher(run, stop, on_step, on_start, guard_random)
-    arguments = _merge_overrides_with_run_defaults(text, overrides or {}, old, make_env is not None)
-    make = _make_environment_maker(make_env)
-
-    stubs = {"__main__": module, "torch.utils.tensorboard": _make_tensorboard_module(run)}
-    replaced: list[shim.Patch] = [*patches]
-    if old:
+    arguments = _merge_overrides_with_run_defaults(text, overrides or {}, is_old)
+    make = partial(_make_environment, gymnasium.make, make_env)
+    stubs = {"__main__": module, **_make_tensorboard_stub(run)}
+    if is_old:
         stubs.update(oldgym.make_stub_modules(make, watch))
+        replaced = [*patches, (sys, "argv", [str(path), *_format_command_line(arguments)])]
     else:
-        stubs["tyro"] = _make_tyro_module(path, arguments)
+        stubs["tyro"] = oldgym.make_module("tyro", cli=partial(_make_settings, path, arguments))
         replaced = [*(shim.list_patches_of_gymnasium() if shimmed else ()), *patches]
-        replaced.append((gymnasium, "make", make))
-    output = io.StringIO()
-    try:
-        with contextlib.ExitStack() as around:
-            around.enter_context(restored.restore_random_state_after())
-            around.enter_context(restored.import_as_modules(stubs))
-            around.enter_context(restored.make_utilities_importable(path.parent.parent))
-            around.enter_context(restored.enter_temporary_folder())
-            around.enter_context(contextlib.redirect_stdout(output))
-            around.enter_context(warnings.catch_warnings())
-            # about the age of the environment and what the script does with its spaces
-            warnings.filterwarnings("ignore", module="gymnasium")
-            warnings.filterwarnings("ignore", "Creating a tensor from a list of numpy.ndarrays")
-            for target, name, value in replaced:
-                around.enter_context(mock.patch.object(target, name, value, create=True))
-            recorded = watch.make_reporting_vector_class(gymnasium.vector.SyncVectorEnv)
-            around.enter_context(mock.patch.object(gymnasium.vector, "SyncVectorEnv", recorded))
-            command = [str(path), *(_format_command_line(arguments) if old else ())]
-            around.enter_context(mock.patch.object(sys, "argv", command))
-            around.enter_context(restored.convert_argument_errors_to_sentence(path, old))
-            try:
-                # the user's own script
-                exec(_compile_script(text, str(path)), run.globals)  # noqa: S102
-            except StopRun:
-                run.stopped = True
-    finally:
-        run.output = output.getvalue()
+        replaced += [(gymnasium, "make", make), (sys, "argv", [str(path)])]
+    with _prepare_process(path, stubs, replaced, is_old):
+        recorded = watch.make_reporting_vector_class(gymnasium.vector.SyncVectorEnv)
+        vector = mock.patch.object(gymnasium.vector, "SyncVectorEnv", recorded)
+        with vector, contextlib.suppress(StopRun):
+            # the user's own script
+            exec(_compile_script(text, str(path)), run.globals)  # noqa: S102
     return run
+
+
+@contextlib.contextmanager
+def _prepare_process(
+    path: Path,
+    stubs: Mapping[str, types.ModuleType],
+    patches: Sequence[shim.Patch],
+    uses_argparse: bool,
+) -> Iterator[None]:
+    """Replace modules and attributes within the block, and restore everything after it."""
+    with contextlib.ExitStack() as around:
+        for context in (
+            restored.restore_random_state_after(),
+            restored.import_as_modules(stubs),
+            restored.make_utilities_importable(path.parent.parent),
+            restored.enter_temporary_folder(),
+            contextlib.redirect_stdout(io.StringIO()),
+            warnings.catch_warnings(),
+            *([restored.convert_argument_errors_to_sentence(path)] if uses_argparse else []),
+            *(mock.patch.object(*patch, create=True) for patch in patches),
+        ):
+            around.enter_context(context)
+        # about the age of the environment and what the script does with its spaces
+        warnings.filterwarnings("ignore", module="gymnasium")
+        warnings.filterwarnings("ignore", "Creating a tensor from a list of numpy.ndarrays")
+        yield
 
 
 def start_script(
@@ -186,16 +174,14 @@ def _compile_script(text: str, path: str) -> types.CodeType:
 
 
 def _merge_overrides_with_run_defaults(
-    text: str, overrides: Mapping[str, Any], uses_argparse: bool, has_environment: bool
+    text: str, overrides: Mapping[str, Any], uses_argparse: bool
 ) -> dict[str, Any]:
     """Return overrides and, without them: no CUDA, no videos, the environment, a shifted seed."""
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = {"gym_id" if uses_argparse else "env_id": GIVEN}
     for name in ("cuda", "capture_video"):
         spelled = f"'--{name.replace('_', '-')}'" if uses_argparse else f"    {name}: bool"
         if spelled in text:
             arguments[name] = False
-    if has_environment:
-        arguments["gym_id" if uses_argparse else "env_id"] = GIVEN
     if shift_seed(0):
         # the default of every script is 1
         arguments["seed"] = shift_seed(1)
@@ -209,34 +195,27 @@ def _format_command_line(arguments: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _make_environment_maker(make_env: Callable[[], Any] | None) -> Callable[..., Any]:
-    original = gymnasium.make
-
-    def make_environment(id: Any, *args: Any, **kwargs: Any) -> Any:
-        if make_env is not None and id == GIVEN:
-            return make_env()
-        return call_original(original, id, *args, **kwargs)
-
-    return make_environment
+def _make_environment(
+    original: Callable[..., Any], make_env: Callable[[], Any], id: Any, **options: Any
+) -> Any:
+    return make_env() if id == GIVEN else call_original(original, id, **options)
 
 
-# -- what is put in place of modules -----------------------------------------------------------
+def _make_settings(path: Path, arguments: Mapping[str, Any], kind: Any) -> Any:
+    """Return the settings of a script, of the class ``kind``, in place of ``tyro.cli``."""
+    names = [spec.name for spec in dataclasses.fields(kind)]
+    for name in arguments:
+        if name not in names:
+            raise ArgumentLost(
+                f"{path.name} has no argument '{name}'; it has: {', '.join(sorted(names))}",
+                Script(path).known,
+            )
+    return kind(**arguments)
 
 
-def _make_tyro_module(path: Path, arguments: Mapping[str, Any]) -> types.ModuleType:
-    def parse_command_line(kind: Any) -> Any:
-        names = [spec.name for spec in dataclasses.fields(kind)]
-        for name in arguments:
-            if name not in names:
-                raise ArgumentLost(
-                    f"{path.name} has no argument '{name}'; it has: {', '.join(sorted(names))}",
-                    Script(path).known,
-                )
-        return kind(**arguments)
-
-    stub = types.ModuleType("tyro")
-    vars(stub).update(cli=parse_command_line)
-    return stub
+def _make_tensorboard_stub(run: ScriptRun) -> dict[str, types.ModuleType]:
+    name = "torch.utils.tensorboard"
+    return {name: oldgym.make_module(name, SummaryWriter=partial(Writer, run))}
 
 
 class Writer:
@@ -256,46 +235,35 @@ class Writer:
         return lambda *args, **kwargs: None
 
 
-def _make_tensorboard_module(run: ScriptRun) -> types.ModuleType:
-    stub = types.ModuleType("torch.utils.tensorboard")
-    vars(stub).update(SummaryWriter=functools.partial(Writer, run))
-    return stub
-
-
+@dataclass
 class _RunWatcher:
     """Watches the steps of the script's environments, not those of an evaluator that it makes."""
 
-    def __init__(
-        self,
-        run: ScriptRun,
-        stop: int | None,
-        on_step: OnStep | None,
-        on_start: OnStep | None,
-        guard: bool,
-    ) -> None:
-        self._run, self._stop, self._on_step, self._guard = run, stop, on_step, guard
-        self._on_start = on_start
-        self._first: Any = None
-        self._outside = restored.make_folder_and_output_restorer()
+    run: ScriptRun
+    stop: int | None
+    on_step: OnStep | None
+    on_start: OnStep | None
+    guard: bool
+    first: Any = None
+    outside: Callable[[], Any] = field(default_factory=restored.make_folder_and_output_restorer)
 
-    def note_step(self, environments: int, actions: Any, outcome: tuple[Any, ...]) -> None:
-        run = self._run
+    def note_step(self, environments: int) -> None:
+        run = self.run
         run.steps += environments
-        run.actions, run.outcome = actions, outcome
-        if self._on_step is not None:
+        if self.on_step is not None:
             guard = (
-                restored.restore_random_state_after() if self._guard else contextlib.nullcontext()
+                restored.restore_random_state_after() if self.guard else contextlib.nullcontext()
             )
-            with self._outside(), guard:
-                self._on_step(run)
-        if self._stop is not None and run.steps >= self._stop:
+            with self.outside(), guard:
+                self.on_step(run)
+        if self.stop is not None and run.steps >= self.stop:
             raise StopRun
 
     def note_start(self) -> None:
-        on_start, self._on_start = self._on_start, None
+        on_start, self.on_start = self.on_start, None
         if on_start is not None:
-            with self._outside():
-                on_start(self._run)
+            with self.outside():
+                on_start(self.run)
 
     def make_reporting_vector_class(self, base: Any) -> Any:
         watch = self
@@ -305,18 +273,18 @@ class _RunWatcher:
 
             def __init__(self, *args: Any, **kwargs: Any) -> None:
                 call_original(super().__init__, *args, **kwargs)
-                if watch._first is None:
-                    watch._first = self
+                if watch.first is None:
+                    watch.first = self
 
             def reset(self, *args: Any, **kwargs: Any) -> Any:
-                if watch._first is self:
+                if watch.first is self:
                     watch.note_start()
                 return call_original(super().reset, *args, **kwargs)
 
             def step(self, actions: Any) -> Any:
                 outcome = call_original(super().step, actions)
-                if watch._first is self:
-                    watch.note_step(self.num_envs, actions, outcome)
+                if watch.first is self:
+                    watch.note_step(self.num_envs)
                 return outcome
 
         return SyncVectorEnv

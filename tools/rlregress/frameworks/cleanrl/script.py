@@ -141,13 +141,14 @@ class Script:
         older = _OLDER_NAMES.get(name, name)
         return older if older in self.defaults else name
 
-    def describe_whether_known(self) -> str:
-        """Return whose fault it is if the script cannot be probed, in words."""
+    def make_lost_error(self, problem: str) -> VariableLost:
+        """Return the error that the script cannot be probed, with whose fault that is."""
+        blame = "the suite does not know this version of the file"
         if self.known:
-            return "the suite was written for this file, so this is a fault of the suite"
-        return "the suite does not know this version of the file"
+            blame = "the suite was written for this file, so this is a fault of the suite"
+        return VariableLost(f"{self}: {problem}; {blame}", self.known)
 
-    def make_variable_lost_error(self, quantity: str, *candidates: str) -> VariableLost:
+    def make_variable_lost_error(self, *candidates: str) -> VariableLost:
         """Return the error that no variable has one of the names in ``candidates``."""
         names = set()
         for node in ast.walk(self.tree):
@@ -164,9 +165,7 @@ class Script:
         # a statement that binds the name may not have run
         bound = bool(set(candidates) & names)
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
-        return VariableLost(
-            f"{self}: {quantity}: {why}; {nearest}; {self.describe_whether_known()}", self.known
-        )
+        return self.make_lost_error(f"{why}; {nearest}")
 
 
 def _add_default(defaults: dict[str, Any], name: str, expression: Any) -> None:
@@ -175,3 +174,11 @@ def _add_default(defaults: dict[str, Any], name: str, expression: Any) -> None:
         defaults[name] = eval(code, {"__builtins__": {}, "int": int, "float": float})  # noqa: S307
     except Exception:  # computed from the file's name, or no default at all
         defaults.pop(name, None)
+
+
+def find_first_variable(variables: Mapping[str, Any], *candidates: str) -> Any:
+    """Return the value of the first of ``candidates`` that is a global variable of a script."""
+    for name in candidates:
+        if name in variables:
+            return variables[name]
+    raise Script(Path(variables["__file__"])).make_variable_lost_error(*candidates)

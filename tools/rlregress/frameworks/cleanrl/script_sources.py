@@ -59,8 +59,7 @@ class Source:
     @property
     def for_gym(self) -> bool:
         """Whether the scripts were written for gym, so that they can be probed but not trained."""
-        path = self.folder / _MARK
-        return _does_import_gym(path, path.stat().st_mtime_ns if path.is_file() else -1)
+        return imports_gym(read_script_text(self.folder / _MARK))
 
     def parse_script(self, name: str) -> Script:
         """Return the parsed script ``name``, "sac_continuous_action" with or without ".py".
@@ -100,12 +99,6 @@ class Source:
             if (self.root / name).is_file():
                 os.symlink(self.root / name, folder / name)
         return folder
-
-
-@functools.lru_cache(maxsize=16)
-def _does_import_gym(path: Path, modified_at: int) -> bool:
-    del modified_at
-    return imports_gym(read_script_text(path))
 
 
 @functools.lru_cache(maxsize=64)

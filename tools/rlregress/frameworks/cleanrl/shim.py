@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -47,7 +48,12 @@ def list_patches_of_gymnasium() -> list[Patch]:
             "SyncVectorEnv",
             _make_same_step_reset_class(gymnasium.vector.SyncVectorEnv),
         ),
-        (gymnasium.wrappers, "TransformObservation", _make_transform_observation_class()),
+        # the observation space was not an argument
+        (
+            gymnasium.wrappers,
+            "TransformObservation",
+            partial(gymnasium.wrappers.TransformObservation, observation_space=None),
+        ),
         (gymnasium.wrappers, "GrayScaleObservation", gymnasium.wrappers.GrayscaleObservation),
         (gymnasium.wrappers, "FrameStack", gymnasium.wrappers.FrameStackObservation),
     ]
@@ -95,13 +101,3 @@ def _select_infos_of_environment(infos: Mapping[str, Any], number: int) -> dict[
         is_table = isinstance(value, dict)
         info[key] = _select_infos_of_environment(value, number) if is_table else value[number]
     return info
-
-
-def _make_transform_observation_class() -> Any:
-    class TransformObservation(gymnasium.wrappers.TransformObservation):
-        """Gymnasium's class, with an optional observation space that defaults to the old one."""
-
-        def __init__(self, env: Any, func: Any, observation_space: Any = None) -> None:
-            call_original(super().__init__, env, func, observation_space)
-
-    return TransformObservation

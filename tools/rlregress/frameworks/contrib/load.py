@@ -34,26 +34,27 @@ _make_agent_recipe = partial(AgentRecipe, library=sb3_contrib)
 _ON_POLICY = {**ON_POLICY, "batch_size": 16, "n_epochs": 2}
 _SMALL = {"net_arch": [8, 8]}
 _RECIPES = (
-    _make_agent_recipe("QRDQN", {**OFF_POLICY, "exploration_fraction": 0.9,
-                             "target_update_interval": 20},
-           discrete=True, rows=True, networks={**_SMALL, "n_quantiles": 5}),
-    _make_agent_recipe("TQC", {**OFF_POLICY, "ent_coef": "auto_0.5",
-                           "top_quantiles_to_drop_per_net": 1},
-           rows=True, networks={**_SMALL, "n_quantiles": 5}),
-    _make_agent_recipe("TRPO",
-    {"n_steps": 16, "batch_size": 16, "gamma": 0.97, "gae_lambda": 0.9,
-                            "cg_max_steps": 7, "target_kl": 0.02},
-           several=True),
-    _make_agent_recipe("MaskablePPO", {**_ON_POLICY, "clip_range_vf": 0.2},
-           discrete=True, several=True, around=_FirstActionForbidden),
-    _make_agent_recipe("RecurrentPPO", {**_ON_POLICY, "clip_range_vf": 0.2},
-           several=True, policy="MlpLstmPolicy", networks={**_SMALL, "lstm_hidden_size": 8}),
-    _make_agent_recipe("CrossQ", {**{k: v for k, v in OFF_POLICY.items() if k != "tau"},
-                              "ent_coef": "auto_0.5", "policy_delay": 2},
-           rows=True),
-    _make_agent_recipe("ARS",
-    {"n_delta": 3, "n_top": 2, "learning_rate": 0.03, "delta_std": 0.04},
-           policy="LinearPolicy", networks={"with_bias": True}),
+    _make_agent_recipe(
+        "QRDQN", {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20},
+        discrete=True, networks={**_SMALL, "n_quantiles": 5}),
+    _make_agent_recipe(
+        "TQC", {**OFF_POLICY, "ent_coef": "auto_0.5", "top_quantiles_to_drop_per_net": 1},
+        networks={**_SMALL, "n_quantiles": 5}),
+    _make_agent_recipe(
+        "TRPO", {"n_steps": 16, "batch_size": 16, "gamma": 0.97, "gae_lambda": 0.9,
+                 "cg_max_steps": 7, "target_kl": 0.02}, several=True),
+    _make_agent_recipe(
+        "MaskablePPO", {**_ON_POLICY, "clip_range_vf": 0.2},
+        discrete=True, several=True, around=_FirstActionForbidden),
+    _make_agent_recipe(
+        "RecurrentPPO", {**_ON_POLICY, "clip_range_vf": 0.2},
+        several=True, policy="MlpLstmPolicy", networks={**_SMALL, "lstm_hidden_size": 8}),
+    _make_agent_recipe(
+        "CrossQ", {**{k: v for k, v in OFF_POLICY.items() if k != "tau"}, "ent_coef": "auto_0.5",
+                   "policy_delay": 2}),
+    _make_agent_recipe(
+        "ARS", {"n_delta": 3, "n_top": 2, "learning_rate": 0.03, "delta_std": 0.04},
+        policy="LinearPolicy", networks={"with_bias": True}),
 )  # fmt: skip
 
 #: an agent of each algorithm, and what two of them read by a function of their own.

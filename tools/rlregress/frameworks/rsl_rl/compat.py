@@ -9,7 +9,11 @@ import io
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -17,15 +21,15 @@ import numpy as np
 import rsl_rl.modules
 import rsl_rl.utils
 import torch
-from rsl_rl import algorithms, runners
+from rsl_rl import algorithms
 from rsl_rl.algorithms import PPO
 from rsl_rl.env import vec_env
 from torch import nn
 
-from rlregress.probing.interface import Unsupported
-from rlregress.probing.layers import make_output_constant
+from rlregress.probing.interface import Minibatch, Unsupported
+from rlregress.probing.layers import list_linear_layers, make_output_constant
+from rlregress.probing.samples import copy_to_array, copy_to_flat_array
 
-_NORMALISER = "EmpiricalNormalization"
 #: the set of observations that holds images.
 IMAGES = "camera"
 #: from 3.0 on observations are groups in a TensorDict.
@@ -37,14 +41,20 @@ EXPORTS = MODELS and hasattr(rsl_rl.models.MLPModel, "as_jit")
 #: from 5.0 on the distribution of a model is configured by itself.
 DISTRIBUTIONS = importlib.util.find_spec("rsl_rl.modules.distribution") is not None
 #: the component that normalises observations; in 3.x it is another module's.
-_PLACE = rsl_rl.modules if hasattr(rsl_rl.modules, _NORMALISER) else rsl_rl.networks
-EmpiricalNormalization = getattr(_PLACE, _NORMALISER)
+_HAS_IT = hasattr(rsl_rl.modules, "EmpiricalNormalization")
+EmpiricalNormalization = (rsl_rl.modules if _HAS_IT else rsl_rl.networks).EmpiricalNormalization
 #: how advantages of a rollout stay as they are: until 2.2.2 they are always normalised.
 _RAW = "normalize_advantage_per_mini_batch"
-RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else {}
+_HAS_RAW = _RAW in inspect.signature(PPO).parameters
+RAW_ADVANTAGES: Mapping[str, Any] = {_RAW: True} if _HAS_RAW else {}
 
 #: small networks of random network distillation
-SMALL_CURIOSITY = {"predictor_hidden_dims": [8], "target_hidden_dims": [8]}
+SMALL_CURIOSITY: Mapping[str, Any] = {
+    "weight": 1.0,
+    "num_outputs": 2,
+    "predictor_hidden_dims": [8],
+    "target_hidden_dims": [8],
+}
 NORMALISED_CURIOSITY = {"state_normalization": True, "reward_normalization": True}
 
 
@@ -54,20 +64,31 @@ def silence_runner_output() -> Iterator[None]:
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         # of steps that do not fill a window of distillation, since 5.5
         warnings.filterwarnings("ignore", "The product of", UserWarning)
+        # of the deviation of one advantage, where a rollout has one step
+        warnings.filterwarnings("ignore", "std\\(\\): degrees of freedom", UserWarning)
         yield
 
 
-def arrange_returned_observations(groups: Mapping[str, torch.Tensor], is_step: bool = False) -> Any:
-    """Return observations as environments of this version return them on reset or after a step."""
-    if GROUPED:
-        rows = len(next(iter(groups.values())))
-        return vec_env.TensorDict(dict(groups), batch_size=[rows])
-    return groups["policy"] if is_step else (groups["policy"], {"observations": dict(groups)})
+def arrange_observations(groups: Mapping[str, torch.Tensor]) -> Any:
+    """Return observations as environments of this version return them after a step."""
+    if not GROUPED:
+        return groups["policy"]
+    return vec_env.TensorDict(dict(groups), batch_size=[len(next(iter(groups.values())))])
 
 
 def mirror_observations_and_actions(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
     """Return observations and actions, each with its negatives appended."""
     return [x if x is None else torch.cat([x, x * -1.0]) for x in (obs, actions)]
+
+
+def make_symmetry(adds_mirrored: bool, mirror_loss: float) -> dict[str, Any]:
+    """Return a configuration of symmetries; ``mirror_loss`` is the weight of their loss."""
+    return {
+        "data_augmentation_func": mirror_observations_and_actions,
+        "use_data_augmentation": adds_mirrored,
+        "use_mirror_loss": mirror_loss > 0.0,
+        "mirror_loss_coeff": mirror_loss,
+    }
 
 
 class Networks(NamedTuple):
@@ -91,28 +112,28 @@ class Networks(NamedTuple):
     def make_configuration_of_networks(self, distils: bool) -> dict[str, Any]:
         """Return the configuration of two networks: actor and critic, or student and teacher."""
         names = ("student", "teacher") if distils else ("actor", "critic")
-        sizes: dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
-        both = {"rnn_type": self.memory, **sizes} if self.memory else {}
-        both.update(_drop_unset_options(activation=self.activation))
+        options: dict[str, Any] = {"activation": self.activation}
+        if self.memory:
+            options.update(rnn_type=self.memory, rnn_hidden_dim=4, rnn_num_layers=2)
         if MODELS:
-            both["class_name"] = "RNNModel" if self.memory else "MLPModel"
+            options.update(hidden_dims=self.hidden, obs_normalization=self.normalised)
+            options["class_name"] = "RNNModel" if self.memory else "MLPModel"
             if IMAGES in self.groups:
                 layers = {"output_channels": [3, 2], "kernel_size": 2, "activation": "elu"}
-                both.update(class_name="CNNModel", cnn_cfg=layers)
-            both.update(
-                _drop_unset_options(hidden_dims=self.hidden, obs_normalization=self.normalised)
-            )
+                options.update(class_name="CNNModel", cnn_cfg=layers)
+            both = _drop_unset_options(options)
             law = {"distribution_cfg": {"class_name": "GaussianDistribution", **self.law}}
             acting = law if DISTRIBUTIONS else {"stochastic": True, **self._configure_deviation()}
             return {names[0]: {**both, **acting}, names[1]: both}
-        both.update(self._configure_deviation())
         kind = "StudentTeacher" if distils else "ActorCritic"
-        both["class_name"] = f"{kind}Recurrent" if self.memory else kind
+        options["class_name"] = f"{kind}Recurrent" if self.memory else kind
+        options.update(self._configure_deviation())
         for name in names:
-            both.update(_drop_unset_options(**{f"{name}_hidden_dims": self.hidden}))
+            options[f"{name}_hidden_dims"] = self.hidden
             if GROUPED:
-                both.update(_drop_unset_options(**{f"{name}_obs_normalization": self.normalised}))
-        return {"policy": both, "empirical_normalization": None if GROUPED else self.normalised}
+                options[f"{name}_obs_normalization"] = self.normalised
+        normalised = None if GROUPED else self.normalised
+        return {"policy": _drop_unset_options(options), "empirical_normalization": normalised}
 
     def _configure_deviation(self) -> dict[str, Any]:
         if not self.law:
@@ -127,19 +148,14 @@ class Networks(NamedTuple):
             return ["obs_groups"]
         if not self.law:
             return []
-        if not DISTRIBUTIONS:
-            if "std_type" not in self.law:
-                return [self.law["class_name"]]
+        name, options = self.law["class_name"], set(self.law) - {"class_name"}
+        holder = getattr(rsl_rl.modules, name, None)
+        if not DISTRIBUTIONS and "std_type" in options:
             holder = rsl_rl.models.MLPModel if MODELS else rsl_rl.modules.ActorCritic
-            known_options = {"class_name", "std_type", *inspect.signature(holder).parameters}
-            return sorted({*self.law, *self._configure_deviation()} - known_options)
-        name = self.law["class_name"]
-        network_class = getattr(rsl_rl.modules, name, None)
-        known_options = {
-            "class_name",
-            *(inspect.signature(network_class).parameters if network_class else ()),
-        }
-        return sorted(set(self.law) - known_options) if network_class else [name]
+            options = options - {"std_type"} | set(self._configure_deviation())
+        if holder is None:
+            return [name]
+        return sorted(options - set(inspect.signature(holder).parameters))
 
 
 def raise_if_configuration_unsupported(algorithm: Mapping[str, Any], networks: Networks) -> None:
@@ -155,36 +171,8 @@ def raise_if_configuration_unsupported(algorithm: Mapping[str, Any], networks: N
         raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
 
 
-def _drop_unset_options(**options: Any) -> dict[str, Any]:
+def _drop_unset_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: option for name, option in options.items() if option is not None}
-
-
-def make_configuration_of_runner(
-    steps: int, algorithm: Mapping[str, Any], networks: Networks
-) -> dict[str, Any]:
-    """Return the configuration of a runner, with ``steps`` in a rollout."""
-    sets = ("policy", "critic", "actor", "rnd_state", "student", "teacher")
-    return {
-        "num_steps_per_env": steps,
-        "save_interval": 1_000_000,
-        "obs_groups": {name: list(networks.groups) for name in sets},
-        "algorithm": dict(algorithm),
-        **networks.make_configuration_of_networks(algorithm["class_name"] == "Distillation"),
-    }
-
-
-def find_runner_class(configuration: Mapping[str, Any]) -> Any:
-    """Return the class of the runner of an algorithm; until 2.3 all have the same one."""
-    distils = configuration["algorithm"]["class_name"] == "Distillation"
-    name = "DistillationRunner" if distils else "OnPolicyRunner"
-    return getattr(runners, name, runners.OnPolicyRunner)
-
-
-def make_silent_runner(environment: Any, configuration: Mapping[str, Any]) -> Any:
-    """Return a runner that writes no file and prints nothing."""
-    runner_class = find_runner_class(configuration)
-    with silence_runner_output():
-        return runner_class(environment, configuration, log_dir=None, device="cpu")
 
 
 def mark_teacher_loaded(algorithm: Any) -> None:
@@ -192,23 +180,19 @@ def mark_teacher_loaded(algorithm: Any) -> None:
     find_acting_module(algorithm).loaded_teacher = algorithm.teacher_loaded = True
 
 
-def _get_first_attribute(holder: Any, names: Sequence[str]) -> Any:
-    return next(getattr(holder, name) for name in names if hasattr(holder, name))
+def _find_first_name(holder: Any, *names: str) -> str:
+    return next(name for name in names if hasattr(holder, name))
 
 
 def find_acting_module(algorithm: Any) -> Any:
     """Return the module that contains the policy, by whichever name the version has for it."""
-    return _get_first_attribute(algorithm, ("actor", "student", "policy", "actor_critic"))
+    names = ("actor", "student", "policy", "actor_critic")
+    return getattr(algorithm, _find_first_name(algorithm, *names))
 
 
 def find_layers_of_network(algorithm: Any, name: str) -> nn.Module:
     """Return the layers of the network ``name``, such as "critic"."""
     return getattr(algorithm, name).mlp if MODELS else getattr(find_acting_module(algorithm), name)
-
-
-def fix_network_output(algorithm: Any, name: str, numbers: Any) -> None:
-    """Make the network ``name`` output these numbers for every observation."""
-    make_output_constant(find_layers_of_network(algorithm, name), numbers)
 
 
 def list_parameters(algorithm: Any) -> dict[str, torch.Tensor]:
@@ -219,20 +203,12 @@ def list_parameters(algorithm: Any) -> dict[str, torch.Tensor]:
     return {f"{own}.{key}": v for own, model in named for key, v in model.state_dict().items()}
 
 
-def choose_best_actions(algorithm: Any, observations: Any) -> torch.Tensor:
-    """Return the actions of the policy without exploration, [environments, dimensions]."""
+def choose_actions(algorithm: Any, observations: Any, explores: bool) -> torch.Tensor:
+    """Return the best or drawn actions of the policy, [environments, dimensions]."""
     acting = find_acting_module(algorithm)
-    return acting(observations) if MODELS else acting.act_inference(observations)
-
-
-def draw_actions(algorithm: Any, observations: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw actions [environments, dimensions] and return them with log-probabilities."""
-    acting = find_acting_module(algorithm)
-    sampled_actions = (
-        acting(observations, stochastic_output=True) if MODELS else acting.act(observations)
-    )
-    actions = sampled_actions.detach()
-    return actions, getattr(acting, name_log_prob_method(algorithm))(actions)
+    if MODELS:
+        return acting(observations, stochastic_output=explores)
+    return acting.act(observations) if explores else acting.act_inference(observations)
 
 
 def estimate_values(algorithm: Any, observations: Any) -> torch.Tensor:
@@ -249,11 +225,23 @@ def find_trained_deviation(algorithm: Any) -> tuple[nn.Parameter, bool]:
     return parameter, "log" in name
 
 
-def set_log_deviation_of_policy(algorithm: Any, number: float) -> None:
-    """Set the logarithm of the policy's standard deviation to ``number``."""
-    parameter, logarithm = find_trained_deviation(algorithm)
-    with torch.no_grad():
-        parameter.fill_(number if logarithm else math.exp(number))
+def list_layers(algorithm: Any, name: str) -> list[nn.Linear]:
+    """Return the linear layers of the network ``name``."""
+    return list_linear_layers(find_layers_of_network(algorithm, name))
+
+
+def fix_outputs(algorithm: Any, log_deviation: float | None = None, **outputs: Any) -> None:
+    """Make networks output the same for every observation.
+
+    Args:
+        log_deviation: the logarithm of the policy's standard deviation; None: it stays.
+        outputs: name of a network -> the numbers that it outputs.
+    """
+    for name, numbers in outputs.items():
+        make_output_constant(find_layers_of_network(algorithm, name), numbers)
+    if log_deviation is not None:
+        parameter, logarithm = find_trained_deviation(algorithm)
+        nn.init.constant_(parameter, log_deviation if logarithm else math.exp(log_deviation))
 
 
 def read_entropy(algorithm: Any) -> torch.Tensor:
@@ -262,17 +250,10 @@ def read_entropy(algorithm: Any) -> torch.Tensor:
     return acting.output_entropy if MODELS else acting.entropy
 
 
-def find_recurrent_layers(algorithm: Any, name: str) -> nn.Module:
-    """Return the recurrent layers of "actor" or "critic"."""
-    if MODELS:
-        return getattr(algorithm, name).rnn.rnn
-    return getattr(find_acting_module(algorithm), f"memory_{name[0]}").rnn
-
-
 def name_log_prob_method(algorithm: Any) -> str:
     """Return the name of the policy's method that computes log-probabilities of actions."""
-    names = ("get_output_log_prob", "get_actions_log_prob")
-    return next(name for name in names if hasattr(find_acting_module(algorithm), name))
+    acting = find_acting_module(algorithm)
+    return _find_first_name(acting, "get_output_log_prob", "get_actions_log_prob")
 
 
 def find_curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
@@ -287,40 +268,38 @@ def list_reported_losses(update_result: Any) -> np.ndarray:
     return np.array([loss for loss in named.values() if loss is not None], dtype=np.float64)
 
 
-class Batch(NamedTuple):
-    """Fields of a minibatch of an update, each [samples, ..]."""
-
-    observations: torch.Tensor
-    actions: torch.Tensor
-    values: torch.Tensor
-    advantages: torch.Tensor
-    returns: torch.Tensor
-    log_probs: torch.Tensor
-
-
-def read_minibatch(minibatch: Any) -> Batch:
-    """Return the fields of a minibatch that probes read."""
+def read_minibatch(minibatch: Any) -> Minibatch:
+    """Return a minibatch of an update; observations keep the axes that they have there."""
     if not isinstance(minibatch, tuple):
-        scored = minibatch.advantages, minibatch.returns, minibatch.old_actions_log_prob
-        return Batch(
-            select_policy_observations(minibatch.observations),
-            minibatch.actions,
-            minibatch.values,
-            *scored,
-        )
-    # before 3.0 the observations of the critic stand in between
-    first = 1 if GROUPED else 2
-    return Batch(select_policy_observations(minibatch[0]), *minibatch[first : first + 5])
+        own = ("actions", "values", "advantages", "returns", "old_actions_log_prob")
+        observations, fields = minibatch.observations, [getattr(minibatch, name) for name in own]
+    else:
+        # before 3.0 the observations of the critic stand in between
+        first = 1 if GROUPED else 2
+        observations, fields = minibatch[0], list(minibatch[first : first + 5])
+    actions, *numbers = fields
+    names = ("values", "advantages", "returns", "log_probs")
+    return Minibatch(
+        copy_to_array(select_policy_observations(observations)),
+        copy_to_array(actions),
+        **dict(zip(names, map(copy_to_flat_array, numbers), strict=True)),
+    )
+
+
+def read_rollout(storage: Any) -> Any:
+    """Return copies of the arrays that a storage holds, by their names, [steps, environments, ..].
+
+    ``means`` and ``deviations`` are the parameters of the policy, whatever its distribution.
+    """
+    tensors = {name: own for name, own in vars(storage).items() if isinstance(own, torch.Tensor)}
+    tensors["observations"] = select_policy_observations(storage.observations)
+    tensors["means"], tensors["deviations"] = read_stored_distribution(storage)
+    return SimpleNamespace(**{name: copy_to_array(own) for name, own in tensors.items()})
 
 
 def select_policy_observations(observations: Any) -> torch.Tensor:
     """Return the policy's observations, [.., dimensions], among all groups of observations."""
     return observations["policy"] if GROUPED else observations
-
-
-def set_stored_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) -> None:
-    """Replace the means and deviations of the policy that a rollout's storage holds."""
-    storage.mu, storage.sigma = storage.distribution_params = mean, scale
 
 
 def read_stored_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -329,11 +308,32 @@ def read_stored_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return (storage.mu, storage.sigma) if parameters is None else parameters
 
 
+def move_stored_distribution(storage: Any, distance: Any, factor: Any = 1.0) -> None:
+    """Move the means of the stored policy by multiples of its deviations, and multiply these."""
+    mean, scale = read_stored_distribution(storage)
+    storage.distribution_params = mean + scale * distance, scale * factor
+    storage.mu, storage.sigma = storage.distribution_params
+
+
+def copy_through_file(trained: Any, runner: Any) -> None:
+    """Load into a runner what a trained one saves."""
+    with TemporaryDirectory(prefix="rlregress-") as folder, silence_runner_output():
+        path = str(Path(folder) / "agent.pt")
+        trained.save(path)
+        runner.load(path)
+
+
+def wrap_method(holder: Any, name: str, wrapper: Callable[..., Any]) -> None:
+    """Let ``holder.name`` call ``wrapper`` with the method and its arguments."""
+    setattr(holder, name, partial(wrapper, getattr(holder, name)))
+
+
 def train_without_saving(runner: Any, rollouts: int) -> None:
-    """Train for ``rollouts`` and save no file, also in versions that otherwise save agents."""
+    """Train for ``rollouts``, print nothing, and save no file, as some versions otherwise do."""
     runner.current_learning_iteration, runner.logger_type = 1, ""
     module = sys.modules[type(runner).__module__]
-    with mock.patch.object(module, "store_code_state", return_value=[], create=True):
+    no_state = mock.patch.object(module, "store_code_state", return_value=[], create=True)
+    with no_state, silence_runner_output():
         try:
             runner.learn(rollouts)
         except TypeError as error:

@@ -1,18 +1,23 @@
-"""Environments of gymnasium side by side, as RSL-RL's users vectorise those of a simulator."""
+"""Environments of gymnasium side by side, as users vectorise those of a simulator; runners."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from rsl_rl import runners
 from rsl_rl.env import VecEnv
 
 from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
 
 #: sets of observations that an agent can ask for; here they are all the same.
 GROUPS = ("policy", "rnd_state", "teacher")
+#: small networks, where their size does not matter
+SMALL = Networks(hidden=[16])
 
 
 class Vectorised(VecEnv):
@@ -68,9 +73,16 @@ class Vectorised(VecEnv):
         groups = {name: make(observations) for name, make in self.further.items()}
         return {**dict.fromkeys(self._plain, observations), **groups}
 
+    def observe(self) -> Any:
+        """Return the observations before the next step, as a step returns them."""
+        return compat.arrange_observations(self.group_observations())
+
     def get_observations(self) -> Any:
         """Return the observations before the next step."""
-        return compat.arrange_returned_observations(self.group_observations())
+        observed = self.observe()
+        return (
+            observed if compat.GROUPED else (observed, {"observations": self.group_observations()})
+        )
 
     def reset(self) -> Any:
         """Start new episodes in all environments."""
@@ -94,5 +106,42 @@ class Vectorised(VecEnv):
             self._observations[number] = environment.reset()[0] if any(flags) else observation
         terminated, truncated = torch.tensor(ends).T
         extras = {"time_outs": truncated.float(), "observations": self.group_observations()}
-        observed = compat.arrange_returned_observations(self.group_observations(), is_step=True)
-        return observed, torch.tensor(rewards), (terminated | truncated).long(), extras
+        return self.observe(), torch.tensor(rewards), (terminated | truncated).long(), extras
+
+
+def make_runner(
+    environment: Any, steps: int, networks: Networks = SMALL, logs: str = "", **algorithm: Any
+) -> Any:
+    """Return a runner that prints nothing.
+
+    Args:
+        environment: ``Vectorised``, or the only one of these.
+        steps: of a rollout, in each environment.
+        logs: the folder that it logs to; empty: it writes no file.
+        algorithm: its configuration; PPO has the name by default.
+
+    Raises:
+        Unsupported: this version lacks a setting.
+    """
+    if not isinstance(environment, Vectorised):
+        environment = Vectorised(environment)
+    algorithm.setdefault("class_name", "PPO")
+    compat.raise_if_configuration_unsupported(algorithm, networks)
+    distils = algorithm["class_name"] == "Distillation"
+    sets = ("policy", "critic", "actor", "rnd_state", "student", "teacher")
+    groups = {name: list(networks.groups) for name in sets}
+    if "critic" in environment.further:
+        groups["critic"] = ["critic"]
+    configuration = {
+        "num_steps_per_env": steps,
+        "save_interval": 1_000_000,
+        "obs_groups": groups,
+        # a runner writes into it
+        "algorithm": copy.deepcopy(algorithm),
+        **networks.make_configuration_of_networks(distils),
+    }
+    # until 2.3 all algorithms have the same runner
+    name = "DistillationRunner" if distils else "OnPolicyRunner"
+    runner_class = getattr(runners, name, runners.OnPolicyRunner)
+    with compat.silence_runner_output():
+        return runner_class(environment, configuration, log_dir=logs or None, device="cpu")

@@ -5,8 +5,6 @@ Names of parameters differ between its versions. What is compared is what an age
 
 from __future__ import annotations
 
-import copy
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,11 +13,11 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.environments import Vectorised, make_runner
 from rlregress.frameworks.rsl_rl.train import training
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 
-_STEPS, _FILE = 16, "agent.pt"
+_STEPS = 16
 _ALGORITHM: dict[str, Any] = {
     "class_name": "PPO",
     "num_learning_epochs": 2,
@@ -30,25 +28,15 @@ _ALGORITHM: dict[str, Any] = {
 }
 _CURIOUS: dict[str, Any] = {
     **_ALGORITHM,
-    "rnd_cfg": {
-        "weight": 0.5,
-        "num_outputs": 2,
-        **compat.SMALL_CURIOSITY,
-        **compat.NORMALISED_CURIOSITY,
-    },
+    "rnd_cfg": {**compat.SMALL_CURIOSITY, **compat.NORMALISED_CURIOSITY, "weight": 0.5},
 }
 
 
 def _make_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
-    networks = compat.Networks(hidden=[8, 8], normalised=True)
-    compat.raise_if_configuration_unsupported(algorithm, networks)
     torch.manual_seed(seed)
     environment = Vectorised(make_env(), make_env(), seed=seed, clips=True)
-    # a runner writes into it
-    settings = copy.deepcopy(dict(algorithm))
-    return compat.make_silent_runner(
-        environment, compat.make_configuration_of_runner(_STEPS, settings, networks)
-    )
+    networks = compat.Networks(hidden=[8, 8], normalised=True)
+    return make_runner(environment, _STEPS, networks, **algorithm)
 
 
 def _train_new_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
@@ -57,14 +45,10 @@ def _train_new_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any]
     return runner
 
 
-def _save_runner(runner: Any, folder: str) -> None:
-    runner.save(os.path.join(folder, _FILE))
-
-
-def _load_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], folder: str) -> Any:
+def _load_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], path: str) -> Any:
     # of another seed: what is not loaded is another number
     runner = _make_runner(algorithm, make_env, 7)
-    runner.load(os.path.join(folder, _FILE))
+    runner.load(path)
     return runner
 
 
@@ -89,19 +73,14 @@ def _list_items_of_continued_training(runner: Any) -> Iterator[Item]:
 
 
 def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> TrainingWithFiles:
-    way = "OnPolicyRunner.save and OnPolicyRunner.load"
     kind = FileKind(
-        name,
-        way,
-        _save_runner,
-        partial(_load_runner, algorithm),
-        _list_items_of_runner,
-        _list_items_of_continued_training,
-    )
-    return TrainingWithFiles(partial(_train_new_runner, algorithm), (kind,))
+        name, "OnPolicyRunner.save and OnPolicyRunner.load", partial(_load_runner, algorithm),
+        _list_items_of_runner, _list_items_of_continued_training, file="agent.pt",
+    )  # fmt: skip
+    return TrainingWithFiles(partial(_train_new_runner, algorithm), [kind])
 
 
 def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    curious = _make_training_with_files("ppo runner with curiosity", _CURIOUS)
-    return {"ppo": (_make_training_with_files("ppo runner", _ALGORITHM), curious)}
+    kinds = {"ppo runner": _ALGORITHM, "ppo runner with curiosity": _CURIOUS}
+    return {"ppo": [_make_training_with_files(*kind) for kind in kinds.items()]}

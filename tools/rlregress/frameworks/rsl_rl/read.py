@@ -11,14 +11,10 @@ import numpy as np
 from rsl_rl.algorithms import PPO
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.train.training import (
-    ARGUMENTS,
-    make_configuration_of_hyperparameters,
-)
+from rlregress.frameworks.rsl_rl.environments import Vectorised, make_runner
+from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS, make_runner_of_hyperparameters
 from rlregress.probing.families import read_each_or_mark_unread
 from rlregress.probing.interface import Unprobed
-from rlregress.probing.layers import list_linear_layers
 from rlregress.probing.scripted import Scripted
 
 #: hyperparameters that a keyword of PPO sets with another value
@@ -60,17 +56,14 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _read_values_of_default_agent() -> dict[str, Any]:
-    configuration = compat.make_configuration_of_runner(2, {"class_name": "PPO"}, compat.Networks())
-    return _read_values_of_agent(compat.make_silent_runner(_make_environment(), configuration).alg)
+    return _read_values_of_agent(make_runner(_make_environment(), 2, compat.Networks()).alg)
 
 
 def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the hyperparameters that an agent made with these has, as a training makes it."""
-    agent = compat.make_silent_runner(
-        _make_environment(), make_configuration_of_hyperparameters(hyperparameters, 1)
-    ).alg
+    agent = make_runner_of_hyperparameters(_make_environment(), hyperparameters).alg
     steps = agent.storage.num_transitions_per_env
     rows = {"rollout_steps": steps, "minibatch_size": steps // agent.num_mini_batches}
     return {**_read_values_of_agent(agent), **rows}
@@ -79,7 +72,7 @@ def read_applied_hyperparameters(
 def _read_values_of_agent(agent: Any) -> dict[str, Any]:
     read = {name: getattr(agent, own) for name, own in ARGUMENTS.items() if hasattr(agent, own)}
     largest = read["max_gradient_norm"]
-    layers = list_linear_layers(compat.find_layers_of_network(agent, "actor"))
+    layers = compat.list_layers(agent, "actor")
     return {
         **read,
         # an infinite bound clips nothing

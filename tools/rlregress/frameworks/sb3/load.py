@@ -27,14 +27,14 @@ from rlregress.frameworks.sb3.library import (
     silence_agent,
 )
 from rlregress.probing.capabilities import raise_if_argument_unknown
-from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.trace_trainings import LazyValue, resolve_lazy_arguments
 
 #: environment steps of the training, and of what goes on after it.
 _STEPS, _MORE = 64, 32
 #: files in the folder of a kind.
-_MODEL, _ROWS, _STATISTICS, _POLICY = "model.zip", "rows.pkl", "statistics.pkl", "policy.pth"
+_MODEL, _ROWS = "model.zip", "rows.pkl"
 #: attributes of an agent that are no settings: they are compared elsewhere, or are the machine's.
 _NO_SETTINGS = {
     "env", "eval_env", "device", "logger", "verbose", "start_time", "tensorboard_log",
@@ -51,12 +51,7 @@ OFF_POLICY = {
 }  # fmt: skip
 
 
-def _make_noise() -> Any:
-    noise = find_in_library("common.noise", "NormalActionNoise")
-    return noise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
-
-
-_NOISE = LazyValue(_make_noise)
+_NOISE = LazyValue(user_code.make_noise, "Normal", 0.1)
 _FALLING = user_code.make_falling_rate(1e-3)
 
 
@@ -73,7 +68,6 @@ class AgentRecipe:
         discrete: whether its actions are discrete.
         several: whether it trains on two environments side by side.
         normalised: whether ``VecNormalize`` is around its environments.
-        rows: whether it has a replay buffer.
         around: what an environment has to be wrapped with.
     """
 
@@ -85,7 +79,6 @@ class AgentRecipe:
     discrete: bool = False
     several: bool = False
     normalised: bool = False
-    rows: bool = False
     around: Callable[[Any], Any] = lambda environment: environment
 
     @property
@@ -103,11 +96,11 @@ _RECIPES = (
     AgentRecipe("PPO", {**ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
                         "learning_rate": _FALLING}, several=True, normalised=True),
     AgentRecipe("A2C", {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
-    AgentRecipe("SAC", {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
-    AgentRecipe("TD3", {**OFF_POLICY, "action_noise": _NOISE}, rows=True),
-    AgentRecipe("DDPG", {**OFF_POLICY, "action_noise": _NOISE}, rows=True),
+    AgentRecipe("SAC", {**OFF_POLICY, "ent_coef": "auto_0.5"}),
+    AgentRecipe("TD3", {**OFF_POLICY, "action_noise": _NOISE}),
+    AgentRecipe("DDPG", {**OFF_POLICY, "action_noise": _NOISE}),
     AgentRecipe("DQN", {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
-                        "learning_rate": _FALLING}, discrete=True, rows=True),
+                        "learning_rate": _FALLING}, discrete=True),
 )  # fmt: skip
 
 
@@ -140,7 +133,7 @@ def _make_observations() -> np.ndarray:
 
 
 def _list_items_of_agent(agent: Any) -> Iterator[Item]:
-    yield from _list_parameters_as_items(agent, "parameters")
+    yield _get_parameter_item(agent)
     yield "settings", read_settings_of_agent(agent), type(agent).load
     yield from _list_actions_as_items(agent, agent.policy)
 
@@ -154,8 +147,8 @@ def read_settings_of_agent(agent: Any) -> dict[str, Any]:
     }
 
 
-def _list_parameters_as_items(agent: Any, name: str) -> Iterator[Item]:
-    yield name, agent.get_parameters(), type(agent).set_parameters
+def _get_parameter_item(agent: Any) -> Item:
+    return "parameters", agent.get_parameters(), type(agent).set_parameters
 
 
 def _list_actions_as_items(actor: Any, policy: Any) -> Iterator[Item]:
@@ -167,28 +160,23 @@ def _list_actions_as_items(actor: Any, policy: Any) -> Iterator[Item]:
     yield "sampled actions", actor.predict(observations, deterministic=False)[0], act
     tensor = compat.convert_to_policy_tensor(policy, observations)
     with torch.no_grad():
-        if hasattr(policy, "lstm_actor"):
-            state = actor.predict(observations, deterministic=True)[1]
-            yield "recurrent state", state, act
-            state = tuple(map(torch.as_tensor, state))
-            going_on = torch.zeros(len(observations))
-            yield "values", policy.predict_values(tensor, state, going_on), policy.predict_values
-        elif hasattr(policy, "value_net"):
+        if hasattr(policy, "value_net"):
             compat.add_current_methods_to_policy(policy)
-            yield "values", policy.predict_values(tensor), policy.predict_values
-        elif hasattr(policy, "q_net"):
-            yield "values", policy.q_net(tensor), type(policy.q_net).forward
-            yield "target values", policy.q_net_target(tensor), type(policy.q_net).forward
-        elif hasattr(policy, "quantile_net"):
-            quantiles = type(policy.quantile_net).forward
-            yield "values", policy.quantile_net(tensor), quantiles
-            yield "target values", policy.quantile_net_target(tensor), quantiles
-        elif hasattr(policy, "critic"):
-            scaled = torch.as_tensor(policy.scale_action(actions), dtype=torch.float32)
-            critic = type(policy.critic).forward
-            yield "values", policy.critic(tensor, scaled), critic
-            if hasattr(policy, "critic_target"):
-                yield "target values", policy.critic_target(tensor, scaled), critic
+            memory: tuple[Any, ...] = ()
+            if hasattr(policy, "lstm_actor"):
+                state = actor.predict(observations, deterministic=True)[1]
+                yield "recurrent state", state, act
+                memory = tuple(map(torch.as_tensor, state)), torch.zeros(len(observations))
+            yield "values", policy.predict_values(tensor, *memory), policy.predict_values
+            return
+        inputs = [tensor]
+        if hasattr(policy, "critic"):
+            inputs.append(torch.as_tensor(policy.scale_action(actions), dtype=torch.float32))
+        for name in ("q_net", "quantile_net", "critic"):
+            for title, attribute in (("values", name), ("target values", f"{name}_target")):
+                if hasattr(policy, attribute):
+                    network = getattr(policy, attribute)
+                    yield title, network(*inputs), type(network).forward
 
 
 def _learn_and_list_parameters(agent: Any) -> Iterator[Item]:
@@ -214,170 +202,149 @@ def _update_and_list_parameters(agent: Any) -> Iterator[Item]:
 # -- kinds -----------------------------------------------------------------------------------------
 
 
-def _save_agent(agent: Any, folder: str) -> None:
-    agent.save(os.path.join(folder, _MODEL))
+def _load_agent(recipe: AgentRecipe, make_env: Callable[..., Any], path: str) -> Any:
+    environment = _make_environments(recipe, make_env)
+    return silence_agent(recipe.find_class().load(path, env=environment, device="cpu"))
 
 
 def _make_new_agent(recipe: AgentRecipe, make_env: Callable[..., Any]) -> Any:
     return _make_agent(recipe, _make_environments(recipe, make_env), seed=2)
 
 
-def _load_agent(recipe: AgentRecipe, make_env: Callable[..., Any], folder: str) -> Any:
-    environment = _make_environments(recipe, make_env)
-    path = os.path.join(folder, _MODEL)
-    return silence_agent(recipe.find_class().load(path, env=environment, device="cpu"))
+def _load_parameters(recipe: AgentRecipe, make_env: Callable[..., Any], path: str) -> Any:
+    agent = _make_new_agent(recipe, make_env)
+    agent.set_parameters(path, device="cpu")
+    return agent
 
 
-def _make_kind_of_agent_file(recipe: AgentRecipe) -> FileKind:
-    return FileKind(
-        f"{recipe.name} model", f"{recipe.title}.save, {recipe.title}.load",
-        save=_save_agent,
-        load=partial(_load_agent, recipe), state=_list_items_of_agent,
-        go_on=_learn_and_list_parameters,
-    )  # fmt: skip
+def _list_parameters_and_actions(agent: Any) -> Iterator[Item]:
+    yield _get_parameter_item(agent)
+    yield from _list_actions_as_items(agent, agent.policy)
 
 
-def _make_kind_of_parameter_file(recipe: AgentRecipe) -> FileKind:
-    """Return the kind of a file of an agent from which a new agent takes only the parameters."""
+def _get_policy(agent: Any) -> Any:
+    if not hasattr(agent.policy, "save"):
+        raise Unsupported("this version cannot save a policy alone")
+    return agent.policy
 
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _make_new_agent(recipe, make_env)
-        agent.set_parameters(os.path.join(folder, _MODEL), device="cpu")
+
+def _load_policy(recipe: AgentRecipe, make_env: Callable[..., Any], path: str) -> Any:
+    return type(_make_new_agent(recipe, make_env).policy).load(path, device="cpu")
+
+
+def _list_items_of_policy(policy: Any) -> Iterator[Item]:
+    yield "parameters", policy.state_dict(), type(policy).load
+    yield from _list_actions_as_items(policy, policy)
+
+
+def _save_agent_and_buffer(agent: Any, folder: str) -> None:
+    agent.save(os.path.join(folder, _MODEL))
+    agent.save_replay_buffer(os.path.join(folder, _ROWS))
+
+
+def _load_agent_and_buffer(recipe: AgentRecipe, make_env: Callable[..., Any], folder: str) -> Any:
+    agent = _load_agent(recipe, make_env, os.path.join(folder, _MODEL))
+    agent.load_replay_buffer(os.path.join(folder, _ROWS))
+    return agent
+
+
+def _list_items_of_buffer(agent: Any) -> Iterator[Item]:
+    rows = agent.replay_buffer
+    attributes = {name: value for name, value in vars(rows).items() if name != "device"}
+    yield "rows", attributes, type(agent).load_replay_buffer
+    set_random_seed(0)
+    yield "sampled rows", tuple(rows.sample(8)), type(rows).sample
+
+
+def _get_normaliser(frozen: bool, agent: Any) -> Any:
+    normaliser = agent.get_vec_normalize_env()
+    # as the documentation evaluates
+    normaliser.training, normaliser.norm_reward = not frozen, not frozen
+    return normaliser
+
+
+def _load_normaliser(recipe: AgentRecipe, make_env: Callable[..., Any], path: str) -> Any:
+    return VecNormalize.load(path, _make_environments(recipe, make_env))
+
+
+def _list_items_of_normaliser(normaliser: Any) -> Iterator[Item]:
+    # what is loaded; ``__setattr__`` of no release adds to it
+    settings = {name: value for name, value in vars(normaliser).items()
+                if name not in ("venv", "class_attributes") and not name.startswith("_")
+                }  # fmt: skip
+    yield "statistics and settings", settings, VecNormalize.load
+    observations, normalize = _make_observations(), VecNormalize.normalize_obs
+    yield "observations", normaliser.normalize_obs(observations), normalize
+    rewards = np.linspace(-3.0, 3.0, 4)
+    yield "rewards", normaliser.normalize_reward(rewards), VecNormalize.normalize_reward
+
+
+def _normalise_further(normaliser: Any) -> Iterator[Item]:
+    normaliser.seed(0)
+    observed = [normaliser.reset()]
+    for action in np.random.RandomState(1).uniform(-1.0, 1.0, (12, normaliser.num_envs, 2)):
+        observed += normaliser.step(action.astype(np.float32))[:3]
+    yield "observations and rewards of steps", observed, VecNormalize.step_wait
+    yield "statistics after steps", [normaliser.obs_rms, normaliser.ret_rms], VecNormalize.step_wait
+
+
+def _save_checkpoint(option: str, agent: Any, folder: str) -> None:
+    """Write files by the library's checkpoint callback, with an option of it on."""
+    callback = find_in_library("common.callbacks", "CheckpointCallback")
+    raise_if_argument_unknown(callback, {option: True})
+    writing = callback(save_freq=1, save_path=folder, name_prefix="agent", **{option: True})
+    writing.init_callback(agent)
+    writing.num_timesteps, writing.n_calls = agent.num_timesteps, 1
+    writing._on_step()
+
+
+def _load_checkpoint(recipe: AgentRecipe, make_env: Callable[..., Any], folder: str) -> Any:
+    # agent_64_steps.zip, agent_replay_buffer_64_steps.pkl or agent_vecnormalize_64_steps.pkl
+    files = [os.path.join(folder, name) for name in os.listdir(folder)]
+    model, companion = sorted(files, key=lambda path: path.endswith(".pkl"))
+    if not recipe.normalised:
+        agent = _load_agent(recipe, make_env, model)
+        agent.load_replay_buffer(companion)
         return agent
+    environment = _load_normaliser(recipe, make_env, companion)
+    return silence_agent(recipe.find_class().load(model, env=environment, device="cpu"))
 
-    def list_items_of_agent(agent: Any) -> Iterator[Item]:
-        yield from _list_parameters_as_items(agent, "parameters")
-        yield from _list_actions_as_items(agent, agent.policy)
 
-    return FileKind(
-        f"{recipe.name} parameters", f"{recipe.title}.save, set_parameters",
-        save=_save_agent,
-        load=load_from_folder, state=list_items_of_agent, go_on=lambda agent: (),
+def _list_kinds_of_files(recipe: AgentRecipe) -> Iterator[FileKind]:
+    name, title = recipe.name, recipe.title
+    yield FileKind(
+        f"{name} model", f"{title}.save, {title}.load", partial(_load_agent, recipe),
+        _list_items_of_agent, _learn_and_list_parameters, file=_MODEL,
     )  # fmt: skip
-
-
-def _make_kind_of_policy_file(recipe: AgentRecipe) -> FileKind:
-    def get_policy(agent: Any) -> Any:
-        if not hasattr(agent.policy, "save"):
-            raise Unsupported("this version cannot save a policy alone")
-        return agent.policy
-
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _make_new_agent(recipe, make_env)
-        return type(agent.policy).load(os.path.join(folder, _POLICY), device="cpu")
-
-    def list_items_of_policy(policy: Any) -> Iterator[Item]:
-        yield "parameters", policy.state_dict(), type(policy).load
-        yield from _list_actions_as_items(policy, policy)
-
-    return FileKind(
-        f"{recipe.name} policy", "policy.save, policy.load", of=get_policy,
-        load=load_from_folder, state=list_items_of_policy,
-        save=lambda policy, folder: policy.save(os.path.join(folder, _POLICY)),
-        go_on=lambda policy: (),
+    # a new agent takes only the parameters of a saved one
+    yield FileKind(
+        f"{name} parameters", f"{title}.save, set_parameters", partial(_load_parameters, recipe),
+        _list_parameters_and_actions, file=_MODEL,
     )  # fmt: skip
-
-
-def _make_kind_of_buffer_file(recipe: AgentRecipe) -> FileKind:
-    def save_buffer(agent: Any, folder: str) -> None:
-        _save_agent(agent, folder)
-        agent.save_replay_buffer(os.path.join(folder, _ROWS))
-
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _load_agent(recipe, make_env, folder)
-        agent.load_replay_buffer(os.path.join(folder, _ROWS))
-        return agent
-
-    def list_items_of_buffer(agent: Any) -> Iterator[Item]:
-        rows = agent.replay_buffer
-        attributes = {name: value for name, value in vars(rows).items() if name != "device"}
-        yield "rows", attributes, type(agent).load_replay_buffer
-        set_random_seed(0)
-        yield "sampled rows", tuple(rows.sample(8)), type(rows).sample
-
-    return FileKind(
-        f"{recipe.name} replay buffer", "save_replay_buffer, load_replay_buffer",
-        save=save_buffer, load=load_from_folder, state=list_items_of_buffer,
-        go_on=_update_and_list_parameters,
+    yield FileKind(
+        f"{name} policy", "policy.save, policy.load", partial(_load_policy, recipe),
+        _list_items_of_policy, of=_get_policy, file="policy.pth",
     )  # fmt: skip
-
-
-def _make_kind_of_normaliser_file(recipe: AgentRecipe, frozen: bool) -> FileKind:
-    def get_normaliser(agent: Any) -> Any:
-        normaliser = agent.get_vec_normalize_env()
-        # as the documentation evaluates
-        normaliser.training, normaliser.norm_reward = not frozen, not frozen
-        return normaliser
-
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        environment = _make_environments(recipe, make_env)
-        return VecNormalize.load(os.path.join(folder, _STATISTICS), environment)
-
-    def list_items_of_normaliser(normaliser: Any) -> Iterator[Item]:
-        # what is loaded; ``__setattr__`` of no release adds to it
-        attributes = {
-            k: v for k, v in vars(normaliser).items() if k not in ("venv", "class_attributes")
-        }
-        settings = {name: value for name, value in attributes.items() if not name.startswith("_")}
-        yield "statistics and settings", settings, VecNormalize.load
-        yield (
-            "observations",
-            normaliser.normalize_obs(_make_observations()),
-            VecNormalize.normalize_obs,
-        )
-        rewards = np.linspace(-3.0, 3.0, 4)
-        yield "rewards", normaliser.normalize_reward(rewards), VecNormalize.normalize_reward
-
-    def normalise_further(normaliser: Any) -> Iterator[Item]:
-        normaliser.seed(0)
-        observed = [normaliser.reset()]
-        for action in np.random.RandomState(1).uniform(-1.0, 1.0, (12, normaliser.num_envs, 2)):
-            observed += normaliser.step(action.astype(np.float32))[:3]
-        yield "observations and rewards of steps", observed, VecNormalize.step_wait
-        after = [normaliser.obs_rms, normaliser.ret_rms]
-        yield "statistics after steps", after, VecNormalize.step_wait
-
-    return FileKind(
-        f"{recipe.name} {'frozen ' if frozen else ''}normaliser",
-        "VecNormalize.save, VecNormalize.load", of=get_normaliser, load=load_from_folder,
-        state=list_items_of_normaliser, go_on=normalise_further,
-        save=lambda normaliser, folder: normaliser.save(os.path.join(folder, _STATISTICS)),
-    )  # fmt: skip
-
-
-def _make_kind_of_checkpoint(recipe: AgentRecipe) -> FileKind:
-    """Return the kind of files that the library's checkpoint callback writes."""
-    normalised = recipe.normalised
-    option = "save_vecnormalize" if normalised else "save_replay_buffer"
-
-    def save_checkpoint(agent: Any, folder: str) -> None:
-        callback = find_in_library("common.callbacks", "CheckpointCallback")
-        raise_if_argument_unknown(callback, {option: True})
-        writing = callback(save_freq=1, save_path=folder, name_prefix="agent", **{option: True})
-        writing.init_callback(agent)
-        writing.num_timesteps, writing.n_calls = agent.num_timesteps, 1
-        writing._on_step()
-
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        environment: Any = _make_environments(recipe, make_env)
-        files = sorted(os.listdir(folder))
-        # agent_64_steps.zip, agent_replay_buffer_64_steps.pkl or agent_vecnormalize_64_steps.pkl
-        model, companion = (
-            os.path.join(folder, next(name for name in files if name.endswith(ending)))
-            for ending in (".zip", ".pkl")
-        )
-        if normalised:
-            environment = VecNormalize.load(companion, environment)
-        agent = silence_agent(recipe.find_class().load(model, env=environment, device="cpu"))
-        if not normalised:
-            agent.load_replay_buffer(companion)
-        return agent
-
-    return FileKind(
-        f"{recipe.name} checkpoint", f"CheckpointCallback({option})",
-        save=save_checkpoint, load=load_from_folder, state=_list_items_of_agent,
-        go_on=_learn_and_list_parameters if normalised else _update_and_list_parameters,
-    )  # fmt: skip
+    if "buffer_size" in recipe.arguments:
+        yield FileKind(
+            f"{name} replay buffer", "save_replay_buffer, load_replay_buffer",
+            partial(_load_agent_and_buffer, recipe), _list_items_of_buffer,
+            _update_and_list_parameters, _save_agent_and_buffer,
+        )  # fmt: skip
+    for word in ("", "frozen ") if recipe.normalised else ():
+        yield FileKind(
+            f"{name} {word}normaliser", "VecNormalize.save, VecNormalize.load",
+            partial(_load_normaliser, recipe), _list_items_of_normaliser, _normalise_further,
+            of=partial(_get_normaliser, bool(word)), file="statistics.pkl",
+        )  # fmt: skip
+    if name in ("ppo", "sac"):
+        option = "save_vecnormalize" if recipe.normalised else "save_replay_buffer"
+        yield FileKind(
+            f"{name} checkpoint", f"CheckpointCallback({option})",
+            partial(_load_checkpoint, recipe), _list_items_of_agent,
+            _learn_and_list_parameters if recipe.normalised else _update_and_list_parameters,
+            partial(_save_checkpoint, option),
+        )  # fmt: skip
 
 
 # -- a user's own ----------------------------------------------------------------------------------
@@ -414,32 +381,14 @@ def load_user_agent(path: str) -> Any:
     raise Unsupported(f"{name} is not installed")
 
 
-def _list_kinds_of_files(recipe: AgentRecipe) -> Iterator[FileKind]:
-    yield _make_kind_of_agent_file(recipe)
-    yield _make_kind_of_parameter_file(recipe)
-    yield _make_kind_of_policy_file(recipe)
-    if recipe.rows:
-        yield _make_kind_of_buffer_file(recipe)
-    if recipe.normalised:
-        yield _make_kind_of_normaliser_file(recipe, frozen=False)
-        yield _make_kind_of_normaliser_file(recipe, frozen=True)
-    if recipe.name in ("ppo", "sac"):
-        yield _make_kind_of_checkpoint(recipe)
-
-
 def make_trainings_with_files(
     recipes: Sequence[AgentRecipe], stored_kinds: Sequence[str]
-) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
-    """Return algorithm -> the training of its agent, with the kinds of files saved after it.
-
-    Args:
-        stored_kinds: names of the kinds of which ``baselines/saved`` keeps a file for each release.
-    """
+) -> Mapping[str, tuple[TrainingWithFiles]]:
+    """Return algorithm -> the training of its agent, with the kinds of files saved after it."""
     return {
         recipe.name: (
             TrainingWithFiles(
-                partial(_train_agent, recipe),
-                mark_stored(_list_kinds_of_files(recipe), stored_kinds),
+                partial(_train_agent, recipe), [*_list_kinds_of_files(recipe)], stored_kinds
             ),
         )
         for recipe in recipes

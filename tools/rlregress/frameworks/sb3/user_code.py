@@ -24,35 +24,7 @@ class Capture:
 # -- environments -----------------------------------------------------------------------------
 
 
-class ChangingWrapper(gyms.Wrapper):
-    """A wrapper that changes the actions, observations, rewards or infos of its environment."""
-
-    def transform_observation(self, observation: Any) -> Any:
-        return observation
-
-    def make_extra_info(self, observation: Any) -> dict[str, Any]:
-        """Return further fields of a step's infos."""
-        del observation
-        return {}
-
-    def reset(self, **options: Any) -> Any:
-        """Return the first observation; with informations where the environment has them."""
-        returned = self.env.reset(**options)
-        if isinstance(returned, tuple):
-            return (self.transform_observation(returned[0]), *returned[1:])
-        return self.transform_observation(returned)
-
-    def step(self, action: Any) -> Any:
-        """Return the step of the environment, with observation and infos changed."""
-        observation, *results, info = self.env.step(action)
-        return (
-            self.transform_observation(observation),
-            *results,
-            {**info, **self.make_extra_info(observation)},
-        )
-
-
-class UnboundedActions(ChangingWrapper):
+class UnboundedActions(gyms.Wrapper):
     """An action space without bounds, around an environment that has bounds."""
 
     def __init__(self, env: Any) -> None:
@@ -61,10 +33,10 @@ class UnboundedActions(ChangingWrapper):
 
     def step(self, action: Any) -> Any:
         """Step with the action clipped to the bounds that the inner environment still has."""
-        return super().step(np.clip(action, -2.0, 2.0))
+        return self.env.step(np.clip(action, -2.0, 2.0))
 
 
-class MatrixActions(ChangingWrapper):
+class MatrixActions(gyms.Wrapper):
     """A wrapper whose actions are matrices of one row."""
 
     def __init__(self, env: Any) -> None:
@@ -74,14 +46,14 @@ class MatrixActions(ChangingWrapper):
         self.action_space = gyms.spaces.Box(low, high, dtype=space.dtype.type)
 
 
-class MatrixBits(ChangingWrapper):
+class MatrixBits(gyms.library.ObservationWrapper):
     """A wrapper whose binary observations are matrices of one row."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
         self.observation_space = gyms.spaces.MultiBinary([1, int(env.observation_space.n)])
 
-    def transform_observation(self, observation: Any) -> Any:
+    def observation(self, observation: Any) -> Any:
         return np.reshape(observation, (1, -1))
 
 
@@ -89,7 +61,7 @@ class _OwnBox(gyms.spaces.Box):
     """A user's subclass of ``Box`` that changes nothing."""
 
 
-class OwnSpace(ChangingWrapper):
+class OwnSpace(gyms.Wrapper):
     """A wrapper whose observation space is of a class that the user has written."""
 
     def __init__(self, env: Any) -> None:
@@ -98,7 +70,7 @@ class OwnSpace(ChangingWrapper):
         self.observation_space = _OwnBox(space.low, space.high, dtype=space.dtype.type)
 
 
-class FloatImages(ChangingWrapper):
+class FloatImages(gyms.library.ObservationWrapper):
     """A dictionary whose image has numbers between 0 and 1, with the channels first."""
 
     def __init__(self, env: Any) -> None:
@@ -108,13 +80,13 @@ class FloatImages(ChangingWrapper):
         view = gyms.spaces.Box(0.0, 1.0, (channels, height, width), np.float32)
         self.observation_space = gyms.spaces.Dict({**spaces, "view": view})
 
-    def transform_observation(self, observation: Any) -> Any:
+    def observation(self, observation: Any) -> Any:
         """Return the observation with its image in [0, 1], channels first."""
         view = np.moveaxis(observation["view"], -1, 0).astype(np.float32) / 255.0
         return {**observation, "view": view}
 
 
-class LopsidedGoals(ChangingWrapper):
+class LopsidedGoals(gyms.Wrapper):
     """A wrapper whose reward is not symmetric in the achieved and the desired goal."""
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
@@ -124,22 +96,23 @@ class LopsidedGoals(ChangingWrapper):
         return beyond.astype(np.float32) - 1.0
 
     def step(self, action: Any) -> Any:
-        observation, _, *results = super().step(action)
+        observation, _, *results = self.env.step(action)
         goals = observation["achieved_goal"], observation["desired_goal"]
         return (observation, float(self.compute_reward(*goals, {})), *results)
 
 
-class PlaceInInfo(ChangingWrapper):
+class PlaceInInfo(gyms.Wrapper):
     """A wrapper whose infos say where the system is; rewards are in single precision."""
 
     def make_extra_info(self, observation: Any) -> dict[str, Any]:
-        """Return the first number of the state."""
+        """Return the field ``place``: the first number of the state."""
         return {"place": float(observation[0])}
 
     def step(self, action: Any) -> Any:
         """Return the step with its reward as a NumPy float32."""
-        observation, reward, *results = super().step(action)
-        return (observation, np.float32(reward), *results)
+        observation, reward, *ends, info = self.env.step(action)
+        info = {**info, **self.make_extra_info(observation)}
+        return (observation, np.float32(reward), *ends, info)
 
 
 class SuccessInInfo(PlaceInInfo):
@@ -217,22 +190,22 @@ class ReducedFloat64Rewards(VecEnvWrapper):
 # -- agents -----------------------------------------------------------------------------------
 
 
-def make_batch_norm_extractor_class() -> Any:
-    """Return the class of a features extractor with batch normalisation, as a user writes one."""
-    return _make_extractor_class(lambda size: [nn.BatchNorm1d(size)])
+def make_noise(kind: str, deviation: float, **options: Any) -> Any:
+    """Return noise of a class of the library for actions of two numbers."""
+    noise = find_in_library("common.noise", f"{kind}ActionNoise")
+    return noise(np.zeros(2), deviation * np.ones(2), **options)
 
 
-def make_dropout_extractor_class() -> Any:
-    """Return the class of a features extractor with dropout."""
-    return _make_extractor_class(lambda size: [nn.Linear(size, size), nn.Dropout(0.5)])
+#: kind of a features extractor -> makes its layers for observations of that size.
+_LAYERS: dict[str, Callable[[int], list[nn.Module]]] = {
+    "batch norm": lambda size: [nn.BatchNorm1d(size)],
+    "dropout": lambda size: [nn.Linear(size, size), nn.Dropout(0.5)],
+    "without bias": lambda size: [nn.Linear(size, size, bias=False), nn.Tanh()],
+}
 
 
-def make_extractor_class_without_bias() -> Any:
-    """Return the class of a features extractor whose layer has no bias."""
-    return _make_extractor_class(lambda size: [nn.Linear(size, size, bias=False), nn.Tanh()])
-
-
-def _make_extractor_class(make_layers: Callable[[int], list[nn.Module]]) -> Any:
+def make_extractor_class(kind: str) -> Any:
+    """Return the class of a features extractor with layers of ``_LAYERS``, as a user writes one."""
     base = find_in_library("common.torch_layers", "BaseFeaturesExtractor")
 
     class UserExtractor(base):  # type: ignore[misc, valid-type]
@@ -241,7 +214,7 @@ def _make_extractor_class(make_layers: Callable[[int], list[nn.Module]]) -> Any:
         def __init__(self, observation_space: Any) -> None:
             size = int(np.prod(observation_space.shape))
             super().__init__(observation_space, size)
-            self.layers = nn.Sequential(nn.Flatten(), *make_layers(size))
+            self.layers = nn.Sequential(nn.Flatten(), *_LAYERS[kind](size))
 
         def forward(self, observations: Any) -> Any:
             return self.layers(observations)

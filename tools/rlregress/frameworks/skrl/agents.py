@@ -105,7 +105,7 @@ class _Network(Model):
 
     def compute_outputs(self, inputs: Any) -> tuple[torch.Tensor, dict[str, Any]]:
         """Return the outputs of the layers for a model's inputs, and the new recurrent states."""
-        tensors, states = [compat.read_observations(inputs)], {}
+        tensors, states = [inputs[compat.OBSERVATIONS]], {}
         if self._sees_states:
             tensors.append(inputs["states"])
         if self._memory is not None:
@@ -275,7 +275,7 @@ class AgentSetup:
 
     def update_once(self) -> None:
         """Run one update on the stored rows."""
-        compat.update_agent_once(self.agent)
+        getattr(self.agent, compat.UPDATE)(timestep=0, timesteps=1)
 
     def list_target_parameters(self) -> Any:
         """Return the parameters of the target networks of values."""
@@ -283,8 +283,8 @@ class AgentSetup:
         return [parameter for name in names for parameter in self.models[name].parameters()]
 
     def read_stored_tensor(self, name: str) -> torch.Tensor:
-        """Return the tensor of the memory with this name."""
-        return compat.read_stored_tensor(self.memory, name)
+        """Return a tensor of the memory, by its name in skrl 2: [rows, environments, numbers]."""
+        return self.memory.get_tensor_by_name(compat.TENSORS.get(name, name))
 
 
 def make_joint_trainer(trainings: Sequence[AgentSetup], steps: int) -> Any:

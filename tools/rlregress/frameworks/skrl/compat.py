@@ -25,7 +25,7 @@ OBSERVATIONS = "states" if FIRST else "observations"
 SCOPES = "agents_scope" if FIRST else "scopes"
 
 #: tensor of a memory in skrl 2 -> its name in this version, where that is another
-_TENSORS = {"observations": "states", "next_observations": "next_states"} if FIRST else {}
+TENSORS = {"observations": "states", "next_observations": "next_states"} if FIRST else {}
 
 #: skrl 2 -> skrl 1
 _RENAMED = {
@@ -105,11 +105,6 @@ def name_method_that_samples(algorithm_agent: Any) -> str:
     return "sample_all" if "sample_all(" in text else "sample"
 
 
-def update_agent_once(algorithm_agent: Any) -> None:
-    """Run one update on the rows that an agent has stored."""
-    getattr(algorithm_agent, UPDATE)(timestep=0, timesteps=1)
-
-
 def make_epsilon_schedule(first: float, last: float, steps: float) -> Callable[[int, int], float]:
     """Return a linearly falling schedule, or the settings for it in skrl 1."""
 
@@ -159,26 +154,11 @@ def read_log_prob(acted: tuple[Any, ...]) -> Any:
     return acted[1] if FIRST else acted[1]["log_prob"]
 
 
-def read_mean_actions(acted: tuple[Any, ...]) -> Any:
-    """Return the mean actions from the result of a model's ``act``."""
-    return acted[-1]["mean_actions"]
-
-
 def replace_log_prob(acted: tuple[Any, ...], number: Any) -> tuple[Any, ...]:
     """Return the result of a model's ``act`` with another log-probability."""
     if FIRST:
         return (acted[0], number, *acted[2:])
     return acted[0], {**acted[1], "log_prob": number}
-
-
-def read_observations(inputs: Mapping[str, Any]) -> Any:
-    """Return the observations among a model's inputs."""
-    return inputs[OBSERVATIONS]
-
-
-def read_stored_tensor(memory: Any, name: str) -> Any:
-    """Return a tensor of a memory, by its name in skrl 2: [rows, environments, dimensions]."""
-    return memory.get_tensor_by_name(_TENSORS.get(name, name))
 
 
 def make_state_space_argument(environment: Any) -> dict[str, Any]:
@@ -220,5 +200,5 @@ def read_value_clip(algorithm_agent: Any) -> Any:
 
 def name_tensors_of_memory(names: Any, tensors: Any) -> dict[str, Any]:
     """Return the tensors of a memory by the names of skrl 2."""
-    newest = {own: name for name, own in _TENSORS.items()}
+    newest = {own: name for name, own in TENSORS.items()}
     return {newest.get(name, name): own for name, own in zip(names, tensors, strict=False)}

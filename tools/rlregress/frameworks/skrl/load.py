@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from rlregress.frameworks.skrl.train import training
 from rlregress.frameworks.skrl.train.builtin_trainings import SETTINGS
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 
-_STEPS, _FILE = 48, "agent.pt"
+_STEPS = 48
 _LAYERS = Layers(sizes=(8, 8))
 
 
@@ -34,16 +33,12 @@ def _train_new_agent(algorithm: str, make_env: Callable[..., Any], seed: int) ->
     return training
 
 
-def _save_agent(training: AgentSetup, folder: str) -> None:
-    training.agent.save(os.path.join(folder, _FILE))
-
-
-def _load_agent(algorithm: str, make_env: Callable[..., Any], folder: str) -> AgentSetup:
+def _load_agent(algorithm: str, make_env: Callable[..., Any], path: str) -> AgentSetup:
     # of another seed: what is not loaded is another number
     training = _make_training(algorithm, make_env, 7)
     # preprocessors and optimizers may be made with the first step
     training.make_trainer(_STEPS)
-    training.agent.load(os.path.join(folder, _FILE))
+    training.agent.load(path)
     return training
 
 
@@ -51,15 +46,13 @@ def _list_items_of_training(trained: AgentSetup) -> Iterator[Item]:
     load, agent = type(trained.agent).load, training.make_trained_agent(trained, 0, {})
     observations = np.random.default_rng(0).normal(size=(8, 3))
     yield "parameters", dict(agent.parameters), load
-    yield "preprocessors", _map_preprocessor_states(trained), load
+    preprocessors = {name: module.state_dict()
+                     for name, module in trained.agent.checkpoint_modules.items()
+                     if name.endswith("preprocessor") and hasattr(module, "state_dict")
+                     }  # fmt: skip
+    yield "preprocessors", preprocessors, load
     yield "deterministic actions", agent.policy(observations), load
     yield "values", agent.value(observations), load
-
-
-def _map_preprocessor_states(training: AgentSetup) -> dict[str, Any]:
-    modules = training.agent.checkpoint_modules
-    return {name: module.state_dict() for name, module in modules.items()
-            if name.endswith("preprocessor") and hasattr(module, "state_dict")}  # fmt: skip
 
 
 def _list_items_of_continued_training(trained: AgentSetup) -> Iterator[Item]:
@@ -69,19 +62,15 @@ def _list_items_of_continued_training(trained: AgentSetup) -> Iterator[Item]:
     yield "continued training", parameters, type(trained.agent).load
 
 
-def _make_training_with_files(algorithm: str) -> tuple[TrainingWithFiles]:
-    way = "agent.save and agent.load"
-    file = FileKind(
-        f"{algorithm} agent",
-        way,
-        _save_agent,
-        partial(_load_agent, algorithm),
-        _list_items_of_training,
-        _list_items_of_continued_training,
-    )
-    return (TrainingWithFiles(partial(_train_new_agent, algorithm), (file,)),)
+def _make_training_with_files(algorithm: str) -> TrainingWithFiles:
+    kind = FileKind(
+        f"{algorithm} agent", "agent.save and agent.load", partial(_load_agent, algorithm),
+        _list_items_of_training, _list_items_of_continued_training,
+        lambda trained, path: trained.agent.save(path), file="agent.pt",
+    )  # fmt: skip
+    return TrainingWithFiles(partial(_train_new_agent, algorithm), [kind])
 
 
 def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return {kind: _make_training_with_files(kind) for kind in SETTINGS}
+    return {kind: [_make_training_with_files(kind)] for kind in SETTINGS}

@@ -144,10 +144,14 @@ def make_identity_layer(dtype: torch.dtype = torch.float64) -> nn.Linear:
 
 
 def fill_stacked_parameters(parameters: Any, numbers: Sequence[float]) -> None:
-    """Set the parameters of networks stacked along the first axis, one number per network."""
+    """Set the parameters of networks stacked along the first axis, one number per network.
+
+    One network of one output gets the first number.
+    """
     for parameter in parameters.values(True, True):
         shape = (-1,) + (1,) * (parameter.dim() - 1)
-        values = torch.tensor(list(numbers), dtype=parameter.dtype).reshape(shape)
+        own = list(numbers)[: len(parameter)]
+        values = torch.tensor(own, dtype=parameter.dtype).reshape(shape)
         parameter.data.copy_(values.expand_as(parameter))
 
 

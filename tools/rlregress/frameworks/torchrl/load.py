@@ -50,10 +50,10 @@ from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train import training
 from rlregress.frameworks.torchrl.train.recorded_training import sum_losses
 from rlregress.frameworks.torchrl.train.trace_environments import VECNORM
-from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 from rlregress.probing.interface import TrainingRequest
 
-_WEIGHTS, _ROWS, _TRAINER = "loss.pt", "rows", "trainer"
+_TRAINER = "trainer"
 #: rows of a batch and of the replay buffer, in which a batch wraps around.
 _BATCH, _STORED = 16, 36
 #: updates of the training, and of what goes on after it.
@@ -126,18 +126,16 @@ def _map_tensors_of_module(module: Any) -> dict[str, Any]:
 
 def _make_random_steps(count: int, **options: Any) -> Any:
     """Return random steps with continuous actions, in which nothing ends."""
-    ends = torch.zeros(count, 1, dtype=torch.bool)
+    ends = {name: torch.zeros(count, 1, dtype=torch.bool) for name in ("done", "terminated")}
     following = {
         "observation": torch.randn(count, OBSERVATIONS),
         "reward": torch.randn(count, 1),
-        "done": ends.clone(),
-        "terminated": ends.clone(),
+        **ends,
     }
     items = {
         "observation": torch.randn(count, OBSERVATIONS),
         "action": torch.tanh(torch.randn(count, ACTIONS)),
-        "done": ends.clone(),
-        "terminated": ends.clone(),
+        **ends,
         **options,
     }
     return make_tensordict({**items, "next": make_tensordict(following, [count])}, [count])
@@ -213,95 +211,75 @@ def _train_on_and_list_states(learner: _Learner) -> Iterator[Item]:
 # -- kinds -----------------------------------------------------------------------------------------
 
 
-def _load_torch_file(folder: str, name: str) -> Any:
-    return torch.load(os.path.join(folder, name))
-
-
 def _make_kind_of_state_files(
-    algorithm: str, name: str, saving_method: str, *parts: str
+    name: str,
+    way: str,
+    parts: Mapping[str, str],
+    make_target: Callable[[Callable[..., Any]], Any],
+    state: Callable[[Any], Iterable[Item]],
+    **options: Any,
 ) -> FileKind:
-    """Return a kind of files with the states of a learner's parts, one file per part."""
+    """Return a kind of files with states that PyTorch saves.
 
-    def save_states(learner: _Learner, folder: str) -> None:
-        for part in parts:
-            torch.save(getattr(learner, part).state_dict(), os.path.join(folder, f"{part}.pt"))
+    Args:
+        parts: file -> the attribute whose state it holds; empty: that of the object itself.
+        make_target: make_env -> an object whose parts take the states.
+        **options: further fields of ``FileKind``.
+    """
 
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _Learner:
-        learner = _Learner(algorithm, 7)
-        for part in parts:
-            getattr(learner, part).load_state_dict(_load_torch_file(folder, f"{part}.pt"))
-        return learner
+    def get_part(saved: Any, part: str) -> Any:
+        return getattr(saved, part) if part else saved
 
-    def list_items_of_optimizer(learner: _Learner) -> Iterator[Item]:
-        yield "optimizer", learner.optimizer.state_dict(), torch.optim.Optimizer.load_state_dict
+    def save_states(saved: Any, folder: str) -> None:
+        for file, part in parts.items():
+            torch.save(get_part(saved, part).state_dict(), os.path.join(folder, file))
 
-    return FileKind(
-        f"{algorithm} {name}", saving_method, save=save_states, load=load_from_folder,
-        state=list_items_of_optimizer if "optimizer" in parts else _list_items_of_learner,
-        go_on=_train_on_and_list_states,
-    )  # fmt: skip
+    def load_states(make_env: Callable[..., Any], folder: str) -> Any:
+        target = make_target(make_env)
+        for file, part in parts.items():
+            get_part(target, part).load_state_dict(torch.load(os.path.join(folder, file)))
+        return target
 
-
-def _make_kind_of_policy_file(algorithm: str) -> FileKind:
-    def copy_policy_weights(learner: _Learner) -> dict[str, torch.Tensor]:
-        network, parameters = _get_actor_and_parameters(learner)
-        with parameters.to_module(network):
-            return {name: tensor.clone() for name, tensor in network.state_dict().items()}
-
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        network = _make_actor(algorithm)
-        network.load_state_dict(_load_torch_file(folder, _WEIGHTS))
-        return network
-
-    def save_policy(saved: Any, folder: str) -> None:
-        weights = saved if isinstance(saved, dict) else saved.state_dict()
-        torch.save(weights, os.path.join(folder, _WEIGHTS))
-
-    def list_items_of_network(network: Any) -> Iterator[Item]:
-        yield "parameters", network.state_dict(), type(network).load_state_dict
-        yield from _list_actions_as_items(network, TensorDict.from_module(network))
-
-    return FileKind(
-        f"{algorithm} policy", "state_dict of the actor, torch.save", of=copy_policy_weights,
-        save=save_policy, load=load_from_folder, state=list_items_of_network, go_on=lambda it: (),
-    )  # fmt: skip
+    return FileKind(name, f"{way}, torch.save", load_states, state, save=save_states, **options)
 
 
-def _make_kind_of_buffer_file(algorithm: str, dumped: bool) -> FileKind:
-    def save_buffer(learner: _Learner, folder: str) -> None:
-        path = os.path.join(folder, _ROWS)
-        if dumped:
-            learner.rows.dumps(path)
-        else:
-            torch.save(learner.rows.state_dict(), path)
+def _list_items_of_optimizer(learner: _Learner) -> Iterator[Item]:
+    yield "optimizer", learner.optimizer.state_dict(), torch.optim.Optimizer.load_state_dict
 
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _Learner:
-        learner = _Learner(algorithm, 7)
-        if dumped:
-            learner.rows.loads(os.path.join(folder, _ROWS))
-        else:
-            learner.rows.load_state_dict(_load_torch_file(folder, _ROWS))
-        return learner
 
-    def list_items_of_buffer(learner: _Learner) -> Iterator[Item]:
-        rows = type(learner.rows)
-        yield "size", len(learner.rows), rows.__len__
-        yield "rows", learner.rows[:], rows.loads if dumped else rows.load_state_dict
-        torch.manual_seed(0)
-        yield "sampled rows", learner.rows.sample(), rows.sample
+def _copy_policy(learner: _Learner) -> Any:
+    copied = _make_actor(learner.algorithm)
+    network, parameters = _get_actor_and_parameters(learner)
+    with parameters.to_module(network):
+        copied.load_state_dict(network.state_dict())
+    return copied
 
-    def sample_further(learner: _Learner) -> Iterator[Item]:
-        torch.manual_seed(2)
-        learner.rows.extend(_make_batch(algorithm)[:7])
-        yield "rows after more of them", learner.rows[:], type(learner.rows).extend
-        learner.update_once(1, learner.rows.sample())
-        yield "next update", learner.state, type(learner.loss).forward
 
-    way = "ReplayBuffer.dumps, loads" if dumped else "state_dict of the replay buffer, torch.save"
-    return FileKind(
-        f"{algorithm} replay buffer{'' if dumped else ' state'}", way, save=save_buffer,
-        load=load_from_folder, state=list_items_of_buffer, go_on=sample_further,
-    )  # fmt: skip
+def _list_items_of_policy(network: Any) -> Iterator[Item]:
+    yield "parameters", network.state_dict(), type(network).load_state_dict
+    yield from _list_actions_as_items(network, TensorDict.from_module(network))
+
+
+def _load_dumped_rows(algorithm: str, make_env: Callable[..., Any], path: str) -> _Learner:
+    learner = _Learner(algorithm, 7)
+    learner.rows.loads(path)
+    return learner
+
+
+def _list_items_of_buffer(loading: str, learner: _Learner) -> Iterator[Item]:
+    rows = type(learner.rows)
+    yield "size", len(learner.rows), rows.__len__
+    yield "rows", learner.rows[:], getattr(rows, loading)
+    torch.manual_seed(0)
+    yield "sampled rows", learner.rows.sample(), rows.sample
+
+
+def _sample_further(learner: _Learner) -> Iterator[Item]:
+    torch.manual_seed(2)
+    learner.rows.extend(_make_batch(learner.algorithm)[:7])
+    yield "rows after more of them", learner.rows[:], type(learner.rows).extend
+    learner.update_once(1, learner.rows.sample())
+    yield "next update", learner.state, type(learner.loss).forward
 
 
 def _make_normalised_environment(make_env: Callable[..., Any]) -> Any:
@@ -310,33 +288,19 @@ def _make_normalised_environment(make_env: Callable[..., Any]) -> Any:
     return environment
 
 
-def _make_kind_of_statistics_file() -> FileKind:
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
-        environment = _make_normalised_environment(make_env)
-        environment.transform.load_state_dict(_load_torch_file(folder, _WEIGHTS))
-        return environment
+def _list_items_of_environment(environment: Any) -> Iterator[Item]:
+    transform = environment.transform
+    yield "statistics", transform.state_dict(), type(transform).load_state_dict
 
-    def list_items_of_environment(environment: Any) -> Iterator[Item]:
-        transform = environment.transform
-        yield "statistics", transform.state_dict(), type(transform).load_state_dict
 
-    def step_further(environment: Any) -> Iterator[Item]:
-        transform = type(environment.transform)
-        for name, training_ in (("frozen", False), ("running", True)):
-            torch.manual_seed(3)
-            environment.train(training_)
-            rolled = environment.rollout(6)
-            yield f"observations, {name}", rolled["observation"], transform.forward
-            yield f"statistics after steps, {name}", environment.transform.state_dict(), transform
-
-    return FileKind(
-        "vecnorm normaliser", "state_dict of VecNorm, torch.save", load=load_from_folder,
-        state=list_items_of_environment,
-        save=lambda it, folder: torch.save(
-            it.transform.state_dict(), os.path.join(folder, _WEIGHTS)
-        ),
-        go_on=step_further,
-    )  # fmt: skip
+def _step_further(environment: Any) -> Iterator[Item]:
+    transform = type(environment.transform)
+    for name, training_ in (("frozen", False), ("running", True)):
+        torch.manual_seed(3)
+        environment.train(training_)
+        rolled = environment.rollout(6)
+        yield f"observations, {name}", rolled["observation"], transform.forward
+        yield f"statistics after steps, {name}", environment.transform.state_dict(), transform
 
 
 def _train_normalised_environment(make_env: Callable[..., Any], seed: int) -> Any:
@@ -369,12 +333,12 @@ class _TrainerWithFiles:
         self.trainer, self.loss = trainer, loss
         self.written: Any = None
 
-    def save_trainer(self, folder: str) -> None:
+    def save(self, path: str) -> None:
         """Save the trainer, or copy its saved file: its collector is shut down at the end."""
         if self.written is not None:
-            shutil.copytree(self.written.name, folder, dirs_exist_ok=True)
+            shutil.copytree(self.written.name, os.path.dirname(path), dirs_exist_ok=True)
             return
-        self.trainer.save_trainer_file = os.path.join(folder, _TRAINER)
+        self.trainer.save_trainer_file = path
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.trainer.save_trainer(force_save=True)
@@ -396,7 +360,7 @@ def _train_and_save_midway(
 
     def save_at_half() -> None:
         if first.written is None and first.trainer.collected_frames >= half:
-            first.save_trainer(folder.name)
+            first.save(os.path.join(folder.name, _TRAINER))
             first.written = folder
 
     first.trainer.register_op("post_steps", save_at_half)
@@ -404,40 +368,55 @@ def _train_and_save_midway(
     return first
 
 
-def _make_kind_of_trainer_file(algorithm: str) -> FileKind:
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _TrainerWithFiles:
-        restored = _make_new_trainer(algorithm, make_env, 7)
-        restored.trainer.load_from_file(os.path.join(folder, _TRAINER))
-        return restored
+def _load_trainer(algorithm: str, make_env: Callable[..., Any], path: str) -> _TrainerWithFiles:
+    restored = _make_new_trainer(algorithm, make_env, 7)
+    restored.trainer.load_from_file(path)
+    return restored
 
-    def list_items_of_trainer(saved: _TrainerWithFiles) -> Iterator[Item]:
-        loading = type(saved.trainer).load_from_file
-        yield "parameters", _map_tensors_of_module(saved.loss), loading
-        yield "frames", saved.trainer.collected_frames, loading
-        stepper = getattr(saved.trainer, "optimizer", None)
-        yield "optimizer", stepper and stepper.state_dict(), loading
 
-    def train_further(saved: _TrainerWithFiles) -> Iterator[Item]:
-        torch.manual_seed(0)
-        saved.trainer.train()
-        yield "continued training", _map_tensors_of_module(saved.loss), type(saved.trainer).train
+def _list_items_of_trainer(saved: _TrainerWithFiles) -> Iterator[Item]:
+    loading = type(saved.trainer).load_from_file
+    yield "parameters", _map_tensors_of_module(saved.loss), loading
+    yield "frames", saved.trainer.collected_frames, loading
+    stepper = getattr(saved.trainer, "optimizer", None)
+    yield "optimizer", stepper and stepper.state_dict(), loading
 
-    return FileKind(
-        f"{algorithm} trainer", "Trainer.save_trainer, load_from_file", load=load_from_folder,
-        state=list_items_of_trainer,
-        save=lambda it, folder: it.save_trainer(folder), go_on=train_further,
-    )  # fmt: skip
+
+def _train_further(saved: _TrainerWithFiles) -> Iterator[Item]:
+    torch.manual_seed(0)
+    saved.trainer.train()
+    yield "continued training", _map_tensors_of_module(saved.loss), type(saved.trainer).train
 
 
 def _list_kinds_of_files(algorithm: str) -> Iterator[FileKind]:
-    loss = "state_dict of the loss, torch.save"
-    both = "state_dict of loss and optimizer, torch.save"
-    yield _make_kind_of_state_files(algorithm, "loss", loss, "loss")
-    yield _make_kind_of_state_files(algorithm, "optimizer", both, "loss", "optimizer")
-    yield _make_kind_of_policy_file(algorithm)
+    def make_learner(make_env: Callable[..., Any]) -> _Learner:
+        return _Learner(algorithm, 7)
+
+    loss = {"loss.pt": "loss"}
+    yield _make_kind_of_state_files(
+        f"{algorithm} loss", "state_dict of the loss", loss, make_learner,
+        _list_items_of_learner, go_on=_train_on_and_list_states,
+    )  # fmt: skip
+    yield _make_kind_of_state_files(
+        f"{algorithm} optimizer", "state_dict of loss and optimizer",
+        {**loss, "optimizer.pt": "optimizer"}, make_learner,
+        _list_items_of_optimizer, go_on=_train_on_and_list_states,
+    )  # fmt: skip
+    yield _make_kind_of_state_files(
+        f"{algorithm} policy", "state_dict of the actor", {"loss.pt": ""},
+        lambda make_env: _make_actor(algorithm), _list_items_of_policy, of=_copy_policy,
+    )  # fmt: skip
     if algorithm in ("sac", "dqn"):
-        yield _make_kind_of_buffer_file(algorithm, dumped=True)
-        yield _make_kind_of_buffer_file(algorithm, dumped=False)
+        yield FileKind(
+            f"{algorithm} replay buffer", "ReplayBuffer.dumps, loads",
+            partial(_load_dumped_rows, algorithm), partial(_list_items_of_buffer, "loads"),
+            _sample_further, lambda learner, path: learner.rows.dumps(path), file="rows",
+        )  # fmt: skip
+        yield _make_kind_of_state_files(
+            f"{algorithm} replay buffer state", "state_dict of the replay buffer",
+            {"rows": "rows"}, make_learner,
+            partial(_list_items_of_buffer, "load_state_dict"), go_on=_sample_further,
+        )  # fmt: skip
 
 
 #: one of each form, and the losses whose parameters releases have renamed.
@@ -450,17 +429,26 @@ _STORED_KINDS = (
 def _list_trainings_and_kinds(algorithm: str) -> Iterator[tuple[Any, Iterable[FileKind]]]:
     yield partial(_train_learner, algorithm), _list_kinds_of_files(algorithm)
     if algorithm in ("ppo", "sac", "td3"):
-        yield partial(_train_and_save_midway, algorithm), [_make_kind_of_trainer_file(algorithm)]
+        kind = FileKind(
+            f"{algorithm} trainer", "Trainer.save_trainer, load_from_file",
+            partial(_load_trainer, algorithm), _list_items_of_trainer, _train_further,
+            file=_TRAINER,
+        )  # fmt: skip
+        yield partial(_train_and_save_midway, algorithm), [kind]
     if algorithm == "ppo":
-        yield _train_normalised_environment, [_make_kind_of_statistics_file()]
+        kind = _make_kind_of_state_files(
+            "vecnorm normaliser", "state_dict of VecNorm", {"loss.pt": "transform"},
+            _make_normalised_environment, _list_items_of_environment, go_on=_step_further,
+        )  # fmt: skip
+        yield _train_normalised_environment, [kind]
 
 
 def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
     return {
-        algorithm: tuple(
-            TrainingWithFiles(train, mark_stored(kinds, _STORED_KINDS))
+        algorithm: [
+            TrainingWithFiles(train, [*kinds], _STORED_KINDS)
             for train, kinds in _list_trainings_and_kinds(algorithm)
-        )
+        ]
         for algorithm in _ALGORITHMS
     }

@@ -213,7 +213,7 @@ class CulpritSearch:
         executed = [*near, *list_revertible_functions(training, functions)]
         self._executed = list(dict.fromkeys(executed))
         failed = {f: earlier.failed[f] for f in self._executed[len(near) :] if f in earlier.failed}
-        self._found = _Findings(failed=failed)
+        self._findings = _Findings(failed=failed)
         self._whole: bool | None = None
         self._open: list[ChangedPiece] = []
 
@@ -227,18 +227,18 @@ class CulpritSearch:
             if is_ended:
                 break
             is_ended = yield from self._search_in_smaller_groups_until_ended()
-        found = self._found
-        named = {*found.influencing, *found.together}
-        without_influence = [f for f in dict.fromkeys(found.without_influence) if f not in named]
+        findings = self._findings
+        named = {*findings.influencing, *findings.together}
+        without_influence = [f for f in dict.fromkeys(findings.without_influence) if f not in named]
         explained = {*named, *without_influence}
         return Culprits(
             place=self._place,
-            alone=found.alone,
-            influencing=tuple(dict.fromkeys(found.influencing)),
-            together=tuple(dict.fromkeys(found.together)),
-            whole=True if found.alone is not None else self._whole,
+            alone=findings.alone,
+            influencing=tuple(dict.fromkeys(findings.influencing)),
+            together=tuple(dict.fromkeys(findings.together)),
+            whole=True if findings.alone is not None else self._whole,
             without_influence=tuple(without_influence),
-            failed=tuple(item for item in found.failed.items() if item[0] not in explained),
+            failed=tuple(item for item in findings.failed.items() if item[0] not in explained),
             open=tuple(dict.fromkeys(self._open)),
         )
 
@@ -282,7 +282,7 @@ class CulpritSearch:
             trials = yield from self._revert_groups([(function,) for function in group[:_NEAR]])
         for (function,), result in trials.items():
             if result.outcome == _AS_OLD:
-                self._found.alone = function
+                self._findings.alone = function
                 return True
         influencing = tuple(
             function for (function,), result in trials.items() if result.changes_training
@@ -293,8 +293,8 @@ class CulpritSearch:
             trial = yield from self._revert_group(group, trials)
             if trial is None or not trial.changes_training:
                 return False
-        self._found.influencing += influencing
-        self._found.together += () if influencing else trial.select_reverted(group)
+        self._findings.influencing += influencing
+        self._findings.together += () if influencing else trial.select_reverted(group)
         return self._keep_reverted_unless_restored(group, trial)
 
     def _search_in_smaller_groups_until_ended(self) -> _Steps[bool]:
@@ -307,7 +307,7 @@ class CulpritSearch:
         # a function without influence before may have one with others reverted
         excluded = {
             *self._base,
-            *(function for function in self._found.failed if function not in near),
+            *(function for function in self._findings.failed if function not in near),
         }
         ranked = sorted(
             (function for function in self._executed if function not in excluded),
@@ -338,8 +338,8 @@ class CulpritSearch:
             groups = smaller
         if level.alone is None and not (level.influencing or level.together):
             yield from self._revert_all_if_none_has_influence(level, tuple(ranked))
-        self._found.without_influence += level.without_influence
-        self._found.failed.update(level.failed)
+        self._findings.without_influence += level.without_influence
+        self._findings.failed.update(level.failed)
         return (yield from self._revert_effective_functions(level))
 
     def _revert_all_if_none_has_influence(self, level: _SearchPass, ranked: Group) -> _Steps[None]:
@@ -365,16 +365,16 @@ class CulpritSearch:
 
         It goes on if they change it and do not restore the old behaviour.
         """
-        found = self._found
+        findings = self._findings
         if level.alone is not None and self._base:
-            found.influencing.append(level.alone)
+            findings.influencing.append(level.alone)
             self._whole = True
             return True
-        found.alone = level.alone
-        found.influencing += level.influencing
-        if found.alone is not None:
+        findings.alone = level.alone
+        findings.influencing += level.influencing
+        if findings.alone is not None:
             return True
-        found.together += level.together
+        findings.together += level.together
         group = (*level.influencing, *level.together)
         trial = (yield from self._revert_group(group, level.trials)) if group else None
         if trial is None or not trial.changes_training:

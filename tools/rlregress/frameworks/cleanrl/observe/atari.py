@@ -151,7 +151,7 @@ def _make_vision_of_constant_image(source: Source, pixel: float) -> Vision:
     return Vision(agent, compute_logits, lambda: agent.get_value(observation))
 
 
-def _make_probe(measure: atari.Measure) -> Callable[..., np.ndarray]:
+def _make_probe(measure: atari.Measure) -> Callable[..., Any]:
     def measure_source(source: Source, inputs: Inputs) -> np.ndarray:
         preprocessing = atari.Preprocessing(
             partial(_make_player_of_wrapper, source),
@@ -165,6 +165,6 @@ def _make_probe(measure: atari.Measure) -> Callable[..., np.ndarray]:
     return measure_source
 
 
-PROBES: Mapping[str, Callable[..., np.ndarray]] = {
+PROBES: Mapping[str, Callable[..., Any]] = {
     id: _make_probe(measure) for id, measure in atari.MEASUREMENTS.items()
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -80,7 +81,7 @@ def measure_value_targets(source: Source, inputs: Inputs) -> np.ndarray:
     return read_float64_vector(_run_rollout_of_inputs(source, inputs), "returns")
 
 
-PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], Any]] = {
     "gae.truncation": measure_advantages,
     "gae.value_target": measure_value_targets,
 }

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl.observe.drivers import make_probe
-from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
 from rlregress.frameworks.cleanrl.running import (
     GIVEN,
     ScriptRun,
@@ -23,6 +22,7 @@ from rlregress.frameworks.cleanrl.running import (
     run_script,
     start_script,
 )
+from rlregress.frameworks.cleanrl.script import find_first_variable
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements import normalisation, normalisation_traps
 from rlregress.measurements.normalisation import (
@@ -71,7 +71,7 @@ def _walk_through_normalised(
     run = start_script(
         source.parse_script(script).path, flags, lambda: Scripted(**scripts_left.pop(0))
     )
-    environments = find_first_variable(run.globals, "environments", "envs", "env")
+    environments = find_first_variable(run.globals, "envs", "env")
     return walk_through_environments(environments, count_steps_of_script(scripts[0]))
 
 
@@ -105,23 +105,13 @@ def _measure_episode_return(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(walked.returns)
 
 
-class _RecordingAgent:
-    """An agent that records its observations."""
+class _RecordingAgent(torch.nn.Module):
+    """An agent without parameters that records its observations."""
 
     def __init__(self, envs: Any) -> None:
+        super().__init__()
         self.inputs: list[float] = []
         self._shape = (1, *envs.single_action_space.shape)
-
-    def to(self, device: Any) -> _RecordingAgent:
-        """Return itself, on whatever device."""
-        del device
-        return self
-
-    def load_state_dict(self, state: Any) -> None:
-        """Load nothing."""
-
-    def eval(self) -> None:
-        """Switch nothing."""
 
     def get_action_and_value(self, observation: torch.Tensor) -> Any:
         """Record the observation; return action 0 and None for all other results."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-
-import numpy as np
+from typing import Any
 
 from rlregress.frameworks.cleanrl.observe.drivers import make_probe
-from rlregress.frameworks.cleanrl.observe.drivers.ddpg import DDPGDriver
 from rlregress.frameworks.cleanrl.observe.drivers.dqn import DQNDriver
-from rlregress.frameworks.cleanrl.observe.drivers.twins import drive_sac, drive_td3
+from rlregress.frameworks.cleanrl.observe.drivers.twins import DDPGDriver, SACDriver, TD3Driver
 from rlregress.measurements import ddpg, dqn, sac, td3
 
-PROBES: Mapping[str, Callable[..., np.ndarray]] = {
-    **{id: make_probe(drive_sac, measure) for id, measure in sac.MEASUREMENTS.items()},
-    **{id: make_probe(drive_td3, measure) for id, measure in td3.MEASUREMENTS.items()},
+PROBES: Mapping[str, Callable[..., Any]] = {
+    **{id: make_probe(SACDriver, measure) for id, measure in sac.MEASUREMENTS.items()},
+    **{id: make_probe(TD3Driver, measure) for id, measure in td3.MEASUREMENTS.items()},
     **{id: make_probe(DDPGDriver, measure) for id, measure in ddpg.MEASUREMENTS.items()},
     **{id: make_probe(DQNDriver, measure) for id, measure in dqn.MEASUREMENTS.items()},
     "target.hard_update_period": make_probe(DQNDriver, dqn.measure_steps_between_hard_updates),

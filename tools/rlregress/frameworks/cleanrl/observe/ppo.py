@@ -89,23 +89,19 @@ def _list_policy_losses(
     return update_on_rows(source, len(advantages), prepare_update, minibatch_size, **flags)[1]
 
 
-def measure_loss_with_normalised_advantages(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the mean policy loss of minibatches, with the script's default normalisation."""
-    return np.array([np.mean(_list_policy_losses(source, inputs, int(inputs["minibatch_size"])))])
+def _measure_loss_with_normalised_advantages(source: Source, inputs: Inputs) -> float:
+    return float(np.mean(_list_policy_losses(source, inputs, int(inputs["minibatch_size"]))))
 
 
-def measure_loss_of_similar_advantages(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the policy loss of one minibatch whose nearly equal advantages are normalised."""
+def _measure_loss_of_similar_advantages(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(_list_policy_losses(source, inputs, in_float64=True, norm_adv=True))
 
 
-def measure_initialisation(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return singular values of the layers of policy and value network, and the largest bias."""
+def _measure_initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     bound = np.ones(int(inputs["action_dimensions"]))
-    environment = Scripted(
-        -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
-    )
-    agent = start_ppo(source, environment)["agent"].double()
+    dimensions = int(inputs["observation_dimensions"])
+    run = start_ppo(source, lambda: Scripted(-bound, bound, observation_dimensions=dimensions))
+    agent = run["agent"].double()
     return np.array(
         measure_ppo_initialisation(
             list_linear_layers(agent.actor_mean) + list_linear_layers(agent.critic)
@@ -113,22 +109,18 @@ def measure_initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     )
 
 
-def measure_action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return actions that the environment received, then those that are stored."""
+def _measure_action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     actions = [act_with_mean(source, environment, mean) for mean in inputs["samples"]]
     return np.array(actions).T.ravel()
 
 
-def measure_adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return log10 of the epsilon of the script's optimiser."""
-    del inputs
+def _measure_adam_epsilon(source: Source, inputs: Inputs) -> float:
     run = start_ppo(source)
-    return np.array([read_log10_adam_eps(run["optimizer"], run["agent"].parameters())])
+    return read_log10_adam_eps(run["optimizer"], run["agent"].parameters())
 
 
-def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return layer widths of policy and critic, 1 if they share a layer, activation outputs."""
+def _measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
     agent = start_ppo(source)["agent"]
     parts = [agent.actor_mean, agent.critic]
     return describe_ppo_networks_as_numbers(
@@ -136,8 +128,7 @@ def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
     )
 
 
-def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the policy's log standard deviation, then 1 if it depends on the observation."""
+def _measure_log_std(source: Source, inputs: Inputs) -> list[float]:
     agent = start_ppo(source)["agent"]
     for layer in list_linear_layers(agent):
         torch.nn.init.zeros_(layer.bias)
@@ -147,24 +138,21 @@ def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
         with torch.no_grad():
             entropy = float(sample(torch.tensor([[x]]))[2])
         logs.append(entropy - 0.5 * (1.0 + math.log(2.0 * math.pi)))
-    return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
+    return [logs[0], abs(logs[1] - logs[0]) > 1e-6]
 
 
-def measure_actions_at_fixed_means(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the action that the environment receives for each mean, at negligible deviation."""
+def _measure_actions_at_fixed_means(source: Source, inputs: Inputs) -> list[float]:
     environment = Scripted(inputs["low"], inputs["high"])
-    return np.array([act_with_mean(source, environment, mean)[0] for mean in inputs["means"]])
+    return [act_with_mean(source, environment, mean)[0] for mean in inputs["means"]]
 
 
-def measure_kl_estimate(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return the script's estimate of the KL divergence, which stops its updates if too large."""
+def _measure_kl_estimate(source: Source, inputs: Inputs) -> float:
     ratios = inputs["ratios"]
     run, *_ = update_on_rows(source, len(ratios), lambda run: overwrite_rows(run, ratios))
-    return np.array([run["approx_kl"].item()])
+    return run["approx_kl"].item()
 
 
-def measure_finiteness_and_loss_of_single_sample(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return [1, policy loss] of a minibatch of one sample if the loss is finite, else [0, 0]."""
+def _measure_finiteness_and_loss_of_single_sample(source: Source, inputs: Inputs) -> list[float]:
     with warnings.catch_warnings():
         # PyTorch says that a deviation of one number has no degree of freedom
         warnings.simplefilter("ignore")
@@ -175,19 +163,19 @@ def measure_finiteness_and_loss_of_single_sample(source: Source, inputs: Inputs)
             norm_adv=True,
         )
     loss = run["pg_loss"].item()
-    return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
+    return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
 
 
-PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], Any]] = {
     **{id: make_probe(_run_update, measure) for id, measure in ppo.MEASUREMENTS.items()},
-    "ppo.advantage_normalisation": measure_loss_with_normalised_advantages,
-    "ppo.advantage_normalisation.epsilon": measure_loss_of_similar_advantages,
-    "ppo.initialisation": measure_initialisation,
-    "ppo.action.bounding": measure_action_bounding,
-    "ppo.adam.epsilon": measure_adam_epsilon,
-    "ppo.networks": measure_networks,
-    "ppo.log_std": measure_log_std,
-    "ppo.action.distribution": measure_actions_at_fixed_means,
-    "ppo.advantage_normalisation.single": measure_finiteness_and_loss_of_single_sample,
-    "ppo.kl_estimator": measure_kl_estimate,
+    "ppo.advantage_normalisation": _measure_loss_with_normalised_advantages,
+    "ppo.advantage_normalisation.epsilon": _measure_loss_of_similar_advantages,
+    "ppo.initialisation": _measure_initialisation,
+    "ppo.action.bounding": _measure_action_bounding,
+    "ppo.adam.epsilon": _measure_adam_epsilon,
+    "ppo.networks": _measure_networks,
+    "ppo.log_std": _measure_log_std,
+    "ppo.action.distribution": _measure_actions_at_fixed_means,
+    "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
+    "ppo.kl_estimator": _measure_kl_estimate,
 }

@@ -63,8 +63,7 @@ def _train_with_settings(source: Source, settings: loop.Settings) -> loop.Record
     )
 
 
-def list_stored_observations_of_rollouts(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return stored observations of three rollouts, then 1 if the terminal one is stored."""
+def _list_stored_observations_of_rollouts(source: Source, inputs: Inputs) -> list[float]:
     limit = int(inputs["time_limit"])
     names = ("obs", "actions", "logprobs", "rewards", "dones", "values")
     terminal: list[bool] = []
@@ -83,15 +82,15 @@ def list_stored_observations_of_rollouts(source: Source, inputs: Inputs) -> np.n
         ),
         at_end=note_whether_terminal_observation_is_stored,
     )
-    return np.array([*np.concatenate(training.stored), any(terminal)])
+    return [*np.concatenate(training.stored), any(terminal)]
 
 
-PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], Any]] = {
     **{id: make_probe(_train_with_settings, measure) for id, measure in loop.MEASUREMENTS.items()},
     "ppo.parallel_gradient": make_probe(
         _train_with_settings, count_processes_and_backward_passes_per_step
     ),
-    "ppo.segments": list_stored_observations_of_rollouts,
+    "ppo.segments": _list_stored_observations_of_rollouts,
 }
 
 #: detail id -> what CleanRL does not have.

@@ -32,7 +32,7 @@ def _store_transition(buffer: Any, reward: float) -> None:
         buffer.add(row, row, row, np.array([reward]), np.array([False]), [{}])
 
 
-def _measure_share_of_distinct_samples(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_share_of_distinct_samples(source: Source, inputs: Inputs) -> float:
     count = int(inputs["count"])
     buffer = _make_buffer_of_script(source, count)
     for reward in range(count):
@@ -40,7 +40,7 @@ def _measure_share_of_distinct_samples(source: Source, inputs: Inputs) -> np.nda
     np.random.seed(shift_seed(int(inputs["seed"])))
     samples = buffer.sample(count)
     rewards = samples.rewards.numpy() if hasattr(samples, "rewards") else samples[2]
-    return np.array([len(np.unique(rewards)) / count])
+    return len(np.unique(rewards)) / count
 
 
 def _count_rows_stored_in_warmup(source: Source, inputs: Inputs) -> np.ndarray:
@@ -89,7 +89,7 @@ def _measure_next_observation(source: Source, inputs: Inputs) -> np.ndarray:
     return np.ravel(stored)[[2, 4]].astype(np.float64)
 
 
-PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], Any]] = {
     "replay.sampling": _measure_share_of_distinct_samples,
     "replay.warmup": _count_rows_stored_in_warmup,
     "replay.overwriting": _list_rewards_left_in_full_buffer,
@@ -97,16 +97,6 @@ PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "replay.both_flags": _measure_target_with_both_flags,
 }
 ABSENT: Mapping[str, str] = {
-    **dict.fromkeys(
-        (
-            "nstep.window",
-            "nstep.discount",
-            "nstep.terminal",
-            "nstep.truncation",
-            "nstep.newest_steps",
-            "nstep.custom_buffer",
-        ),
-        "the scripts for continuous actions have one-step targets",
-    ),
+    "nstep": "the scripts for continuous actions have one-step targets",
     "replay.shared_observations": "the scripts for continuous actions do not use such an option",
 }

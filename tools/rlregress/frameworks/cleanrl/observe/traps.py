@@ -30,7 +30,6 @@ from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
     start_ppo,
 )
 from rlregress.frameworks.cleanrl.running import ScriptRun, start_script
-from rlregress.frameworks.cleanrl.script import VariableLost
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
 from rlregress.probing.isolation import shift_seed
@@ -45,7 +44,7 @@ _ROWS = 2
 _POLICY_LOSS = ("actor_loss", "policy_loss")
 
 
-def _measure_failure_at_lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_failure_at_lambda_zero(source: Source, inputs: Inputs) -> list[float]:
     none = np.zeros(len(inputs["rewards"]))
     segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
     try:
@@ -56,8 +55,8 @@ def _measure_failure_at_lambda_zero(source: Source, inputs: Inputs) -> np.ndarra
             source.parse_script(_PPO).path
         ):
             raise
-        return np.array([1.0, *none])
-    return np.array([0.0, *estimated])
+        return [1.0, *none]
+    return [0.0, *estimated]
 
 
 def _measure_advantage_after_value_change(source: Source, inputs: Inputs) -> np.ndarray:
@@ -96,7 +95,7 @@ def _measure_executed_action_beyond_bounds(source: Source, inputs: Inputs) -> np
     return np.array(act_with_mean(source, environment, inputs["mean"])[:1])
 
 
-def _measure_share_of_wrong_log_probs(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_share_of_wrong_log_probs(source: Source, inputs: Inputs) -> float:
     """Return the share of actions whose stored log probability is not that of the stored action."""
     agent = start_ppo(source)["agent"]
     make_output_constant(agent.actor_mean, inputs["mean"])
@@ -106,18 +105,17 @@ def _measure_share_of_wrong_log_probs(source: Source, inputs: Inputs) -> np.ndar
     with torch.no_grad():
         actions, stored, *_ = act(observations)
         _, now, *_ = act(observations, actions)
-    return np.array([float((torch.abs(now - stored) > 0.01).double().mean())])
+    return float((torch.abs(now - stored) > 0.01).double().mean())
 
 
-def _measure_critic_count(source: Source, inputs: Inputs) -> np.ndarray:
-    del inputs
+def _measure_critic_count(source: Source, inputs: Inputs) -> list[float]:
     counts: list[float] = []
     for name in (_SAC, _TD3):
         script_run = small_runs.run_off_policy_script(source, name, 1)
         groups = find_optimizer_by_role(script_run.globals, "critic").param_groups
         trained = sum(len(group["params"]) for group in groups)
         counts.append(trained / len(list(script_run["qf1"].parameters())))
-    return np.array(counts)
+    return counts
 
 
 def _measure_truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
@@ -129,12 +127,12 @@ def _measure_truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([-1.0 if len(row) == 5 else float(row[5]) for row in buffer.buffer])
 
 
-def _measure_share_of_rewardless_rows(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_share_of_rewardless_rows(source: Source, inputs: Inputs) -> list[float]:
     environment = Scripted(terminated=make_script_of_end_after(int(inputs["episode"])))
     script_run = small_runs.run_off_policy_script(
         source, _TD3, int(inputs["steps"]), environment, shimmed=False
     )
-    return np.array([0.0, float(np.mean(small_runs.read_stored_rewards(script_run["rb"]) == 0.0))])
+    return [0.0, float(np.mean(small_runs.read_stored_rewards(script_run["rb"]) == 0.0))]
 
 
 def _measure_ratios_of_logged_kl(source: Source, inputs: Inputs) -> np.ndarray:
@@ -164,11 +162,11 @@ def _measure_ratios_of_logged_kl(source: Source, inputs: Inputs) -> np.ndarray:
         },
         patches=[(torch.distributions.Normal, "log_prob", compute_shifted_log_prob)],
     )
-    logged = [value for _, value in script_run.list_logged_values("losses/approx_kl")]
+    logged = [value for tag, value, _ in script_run.scalars if tag == "losses/approx_kl"]
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _measure_whether_early_logging_fails(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_whether_early_logging_fails(source: Source, inputs: Inputs) -> float:
     # losses are logged at every hundredth step; 100 is no multiple of the delay
     settings: dict[str, Any] = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
     script = source.parse_script(_SAC)
@@ -178,14 +176,13 @@ def _measure_whether_early_logging_fails(source: Source, inputs: Inputs) -> np.n
         # the attribute "name" is newer than the oldest Python that runs this
         match = re.search(r"'(\w+)'", str(error))
         if match is None or match.group(1) not in _POLICY_LOSS:
-            raise VariableLost(
-                f"{script}: logging before the first update of the policy: {error}", script.known
-            ) from error
-        return np.array([1.0])
-    return np.array([0.0])
+            problem = f"logging before the first update of the policy: {error}"
+            raise script.make_lost_error(problem) from error
+        return 1.0
+    return 0.0
 
 
-PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], Any]] = {
     "gae.lambda_zero": _measure_failure_at_lambda_zero,
     "gae.stored_values": _measure_advantage_after_value_change,
     "policy.centre.deterministic": _measure_deterministic_centre,

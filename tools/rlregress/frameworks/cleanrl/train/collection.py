@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import gymnasium
@@ -48,12 +47,8 @@ def collect_transitions(request: TrainingRequest, environments: int, source: Sou
     that are removed here. The other scripts update after every step, so their segments have one
     step. Their buffer does not store that an episode was truncated.
     """
-    run_requested = partial(run_script_of_request, request, source, environments)
-    read = _collect_rollouts if request.algorithm == "ppo" else _read_replay_buffer
-    return read(run_requested)
-
-
-def _collect_rollouts(run_requested: Callable[..., ScriptRun]) -> Transitions:
+    if request.algorithm != "ppo":
+        return _read_replay_buffer(run_script_of_request(request, source, environments)["rb"])
     rollouts: list[Any] = []
     collected: list[ScriptRun] = []
 
@@ -70,14 +65,12 @@ def _collect_rollouts(run_requested: Callable[..., ScriptRun]) -> Transitions:
 
     # the script has stored the last step when it first empties its gradients
     patches = [*NOT_NORMALISED, make_zero_grad_patch(copy_rollout)]
-    run_requested(on_step=note_step, patches=patches)
+    run_script_of_request(request, source, environments, on_step=note_step, patches=patches)
     observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done, None)
 
 
-def _read_replay_buffer(run_requested: Callable[..., ScriptRun]) -> Transitions:
-    buffer = run_requested()["rb"]
-
+def _read_replay_buffer(buffer: Any) -> Transitions:
     def read_rows(stored: np.ndarray) -> np.ndarray:
         return stored[: buffer.size()].copy()[:, None]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -39,10 +39,23 @@ def collect_minibatches(
     """
     variant.raise_if_unsupported("CleanRL", "autoreset")
     run_requested = partial(run_script_of_request, request, source, environments)
-    read = (
-        _collect_rollout_minibatches if request.algorithm == "ppo" else _collect_replay_minibatches
-    )
-    return read(run_requested, _make_reset_patches(variant))
+    patches = _make_reset_patches(variant)
+    if request.algorithm == "ppo":
+        recorder = _RolloutMinibatchRecorder()
+        patches += [*NOT_NORMALISED, make_zero_grad_patch(recorder.store_minibatch)]
+        with recorder:
+            run_requested(on_step=recorder.note_step, patches=patches)
+        return recorder.read
+    read: list[Minibatch] = []
+
+    def note_step(run: ScriptRun) -> None:
+        buffer = run["rb"]
+        if "sample" not in vars(buffer):
+            note_sampled_minibatches(buffer, read)
+
+    with note_compared_targets(read):
+        run_requested(on_step=note_step, patches=patches)
+    return read
 
 
 def _make_reset_patches(variant: TrainingVariant) -> list[Any]:
@@ -99,28 +112,3 @@ class _RolloutMinibatchRecorder(TorchFunctionMode):
     def store_minibatch(self) -> None:
         self.read.append(Minibatch(**self._rows))
         self._rows = {}
-
-
-def _collect_rollout_minibatches(
-    run_requested: Callable[..., ScriptRun], reset_patches: list[Any]
-) -> Sequence[Minibatch]:
-    indexing = _RolloutMinibatchRecorder()
-    patches = [*NOT_NORMALISED, *reset_patches, make_zero_grad_patch(indexing.store_minibatch)]
-    with indexing:
-        run_requested(on_step=indexing.note_step, patches=patches)
-    return indexing.read
-
-
-def _collect_replay_minibatches(
-    run_requested: Callable[..., ScriptRun], reset_patches: list[Any]
-) -> Sequence[Minibatch]:
-    read: list[Minibatch] = []
-
-    def note_step(run: ScriptRun) -> None:
-        buffer = run["rb"]
-        if "sample" not in vars(buffer):
-            note_sampled_minibatches(buffer, read)
-
-    with note_compared_targets(read):
-        run_requested(on_step=note_step, patches=reset_patches)
-    return read

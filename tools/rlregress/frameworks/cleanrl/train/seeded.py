@@ -7,18 +7,31 @@ generator gets the seed of the source of chance that it serves from then on.
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
 
+from rlregress.frameworks.cleanrl import read
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.probing.heads import Heads, call_prepare_with_heads
+from rlregress.frameworks.cleanrl.train.training import (
+    find_output_layers,
+    make_arguments_of_hyperparameters,
+    make_trained_agent,
+)
+from rlregress.probing.heads import call_prepare_with_heads
+from rlregress.probing.hyperparameter_mapping import convert_exploration_steps_to_fraction
 from rlregress.probing.interface import Trained, Unsupported
-from rlregress.probing.layers import find_last_linear_layer
-from rlregress.probing.seeded_training import SeededTraining, copy_tensors_to_arrays
+from rlregress.probing.seeded_training import SeededTraining
+
+#: hyperparameters that requests leave out, as they are always the same
+_ALWAYS: Mapping[str, Mapping[str, Any]] = {
+    "dqn": {"exploration_initial": 1.0},
+    "ddpg": {"policy_delay": 1},
+}
 
 
 class _ReseedingEnv(gymnasium.Wrapper):
@@ -32,66 +45,18 @@ class _ReseedingEnv(gymnasium.Wrapper):
         return self.env.reset(seed=seed if seed is None else self._seed, options=options)
 
 
-def _make_arguments_of_request(request: SeededTraining) -> dict:
-    hyperparameters = request.hyperparameters
-    flags = {
-        "seed": request.seeds.initialisation,
-        "total_timesteps": request.total_steps,
-        "learning_rate": hyperparameters["learning_rate"],
-        "gamma": hyperparameters["discount"],
-        "batch_size": hyperparameters["minibatch_size"],
-        "buffer_size": hyperparameters["replay_size"],
-        "learning_starts": hyperparameters["learning_starts"],
-    }
-    if request.algorithm == "ddpg":
-        flags.update(
-            tau=hyperparameters["polyak_coefficient"],
-            exploration_noise=hyperparameters["exploration_noise"],
-            policy_frequency=1,
-        )
-    else:
-        flags.update(
-            train_frequency=hyperparameters["steps_per_collection"],
-            target_network_frequency=hyperparameters["target_update_interval"],
-            start_e=1.0,
-            end_e=hyperparameters["exploration_final"],
-            exploration_fraction=hyperparameters["exploration_steps"] / request.total_steps,
-        )
-    return flags
+def _make_arguments_of_request(request: SeededTraining, source: Source) -> dict[str, Any]:
+    hyperparameters = {**request.hyperparameters, **_ALWAYS[request.algorithm]}
+    # scripts have their own
+    hyperparameters.pop("hidden_sizes", None)
+    converted = convert_exploration_steps_to_fraction(hyperparameters, request.total_steps)
+    own = {"seed": request.seeds.initialisation, "total_timesteps": request.total_steps}
+    return {**make_arguments_of_hyperparameters(request.algorithm, converted, source), **own}
 
 
-def _make_trained_agent(run: ScriptRun) -> Trained:
-    names = [name for name in ("q_network", "target_network", "actor", "qf1") if name in run]
-
-    def convert_to_tensor(observations: np.ndarray) -> torch.Tensor:
-        return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
-
-    def choose_actions(observations: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            observation = convert_to_tensor(observations)
-            if "q_network" in run:
-                return run["q_network"](observation).argmax(1).numpy()
-            return run["actor"](observation).numpy()
-
-    def estimate_values(observations: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            observation = convert_to_tensor(observations)
-            if "q_network" in run:
-                return run["q_network"](observation).amax(1).numpy()
-            return run["qf1"](observation, run["actor"](observation)).numpy().reshape(-1)
-
-    parameters = {
-        f"{name}.{key}": array
-        for name in names
-        for key, array in copy_tensors_to_arrays(run[name].state_dict()).items()
-    }
-    return Trained(choose_actions, estimate_values, parameters, run.steps)
-
-
-def _choose_script_of_request(request: SeededTraining, images: bool) -> str:
-    if request.algorithm == "ddpg":
-        return "ddpg_continuous_action"
-    return "dqn_atari" if images else "dqn"
+def _make_agent_of_run(run: ScriptRun) -> Trained:
+    # it is passed what a network is to see
+    return make_trained_agent(run, run["envs"].envs[0].unwrapped)
 
 
 def train_seeded(request: SeededTraining, source: Source) -> Trained:
@@ -101,31 +66,28 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
         Unsupported: the scripts were written for gym.
     """
     if source.for_gym:
-        raise Unsupported(
-            f"the scripts of CleanRL {source.label} were written for gym 0.17; set CLEANRL_HOME to "
-            "a checkout of https://github.com/vwxyzjn/cleanrl"
-        )
+        raise Unsupported(f"the scripts of CleanRL {source.label} were written for gym 0.17")
     seeds, look = request.seeds, request.make_checkpoint_caller()
     plain = request.make_env(False)
     images = len(plain.observation_space.shape) == 3
     plain.close()
+    script = "dqn_atari" if images else read.name_script(request.algorithm)
 
     def prepare_and_seed(run: ScriptRun) -> None:
-        head = run["q_network" if request.algorithm == "dqn" else "actor"]
-        call_prepare_with_heads(request, lambda: Heads(find_last_linear_layer(head)))
+        call_prepare_with_heads(request, lambda: find_output_layers(run))
         random.seed(seeds.exploration)
         torch.default_generator.manual_seed(seeds.exploration)
         np.random.seed(seeds.sampling)
         run["envs"].single_action_space.seed(seeds.exploration)
 
     run = run_script(
-        source.parse_script(_choose_script_of_request(request, images)).path,
-        _make_arguments_of_request(request),
+        source.parse_script(script).path,
+        _make_arguments_of_request(request, source),
         make_env=lambda: _ReseedingEnv(request.make_env(images), seeds.environment),
-        on_step=lambda run: look(run.steps, lambda: _make_trained_agent(run)),
+        on_step=lambda run: look(run.steps, lambda: _make_agent_of_run(run)),
         on_start=prepare_and_seed,
     )
-    return _make_trained_agent(run)
+    return _make_agent_of_run(run)
 
 
 def describe_sources_of_chance(source: Source) -> dict[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,28 +33,21 @@ from rlregress.probing.hyperparameter_mapping import (
 from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
 from rlregress.probing.layers import find_last_linear_layer
 
+_OFF_POLICY = ("sac", "td3", "ddpg")
+_SHARING_RATE = ("critic", "temperature")
 #: what no argument sets: (algorithm, hyperparameter) -> value
 _FIXED = {
     ("ppo", "hidden_sizes"): [64, 64],
     ("ppo", "adam_epsilon"): 1e-5,
     ("ppo", "value_loss"): "l2",
-    ("sac", "hidden_sizes"): [256, 256],
-    ("td3", "hidden_sizes"): [256, 256],
     ("sac", "initial_temperature"): 1.0,
     ("sac", "target_entropy"): "auto",
-    ("sac", "steps_per_collection"): 1,
-    ("sac", "updates_per_collection"): 1,
-    ("sac", "adam_epsilon"): 1e-8,
-    ("sac", "critic_loss"): "l2",
-    ("td3", "steps_per_collection"): 1,
-    ("td3", "updates_per_collection"): 1,
-    ("td3", "adam_epsilon"): 1e-8,
-    ("td3", "critic_loss"): "l2",
-    ("ddpg", "hidden_sizes"): [256, 256],
-    ("ddpg", "steps_per_collection"): 1,
-    ("ddpg", "updates_per_collection"): 1,
     ("dqn", "hidden_sizes"): [120, 84],
-    ("dqn", "updates_per_collection"): 1,
+    **{(algorithm, "hidden_sizes"): [256, 256] for algorithm in _OFF_POLICY},
+    **{(algorithm, "steps_per_collection"): 1 for algorithm in _OFF_POLICY},
+    **{(algorithm, "updates_per_collection"): 1 for algorithm in (*_OFF_POLICY, "dqn")},
+    **{(algorithm, "adam_epsilon"): 1e-8 for algorithm in ("sac", "td3")},
+    **{(algorithm, "critic_loss"): "l2" for algorithm in ("sac", "td3")},
 }
 
 
@@ -62,17 +56,15 @@ def make_arguments_of_hyperparameters(
 ) -> dict[str, Any]:
     """Return the script arguments that set hyperparameters; UserError for those that it lacks."""
     settings, reasons = split_off_fixed_hyperparameters(_FIXED, algorithm, hyperparameters)
-    own_flags: dict[str, Any] = {}
-    if algorithm == "ppo":
-        own_flags.update(
-            _convert_minibatch_size(reasons, settings, environments),
-            **_convert_value_clipping(reasons, settings),
-        )
-        if "max_gradient_norm" in settings and settings["max_gradient_norm"] is None:
-            # the script always clips: by infinity it multiplies gradients by one
-            settings["max_gradient_norm"] = math.inf
+    own_flags = _make_ppo_flags(settings, environments, reasons) if algorithm == "ppo" else {}
     if algorithm == "sac":
-        _add_temperature_rate_reason(reasons, settings)
+        critics, temperature = (settings[f"{name}_learning_rate"] for name in _SHARING_RATE)
+        if temperature != critics:
+            reasons.append(
+                "it has one learning rate for critics and temperature, but "
+                f"temperature_learning_rate {temperature} differs from critic_learning_rate "
+                f"{critics}"
+            )
     if algorithm in ("td3", "ddpg") and "exploration_noise" in settings:
         settings["exploration_noise"] = settings["exploration_noise"] or 0.0
     flags = read.map_hyperparameters_to_own_names(source)[algorithm, "script"]
@@ -82,10 +74,10 @@ def make_arguments_of_hyperparameters(
     return own_flags
 
 
-def _convert_minibatch_size(
-    reasons: list[str], settings: dict[str, Any], environments: int
+def _make_ppo_flags(
+    settings: dict[str, Any], environments: int, reasons: list[str]
 ) -> dict[str, Any]:
-    """Convert the size of minibatches to their number, which the script takes."""
+    """Take from the settings those that the script has no flag of the same meaning for."""
     size, batch = settings.pop("minibatch_size"), settings["rollout_steps"] * environments
     number = max(batch // size, 1)
     if batch // number != size:
@@ -93,26 +85,16 @@ def _convert_minibatch_size(
             f"it divides {batch} steps into {number} minibatches of {batch // number}, not of "
             f"{size}: a minibatch_size has to divide the steps of a rollout"
         )
-    return {"num_minibatches": number}
-
-
-def _convert_value_clipping(reasons: list[str], settings: dict[str, Any]) -> dict[str, Any]:
     clip = settings.pop("value_clip_range")
     if clip not in (None, settings["clip_range"]):
         reasons.append(
             f"it clips values by its clip_range {settings['clip_range']} or not at all, found "
             f"value_clip_range {clip}"
         )
-    return {"clip_vloss": clip is not None}
-
-
-def _add_temperature_rate_reason(reasons: list[str], settings: Mapping[str, Any]) -> None:
-    critics, temperature = settings["critic_learning_rate"], settings["temperature_learning_rate"]
-    if temperature != critics:
-        reasons.append(
-            f"it has one learning rate for critics and temperature, but temperature_learning_rate "
-            f"{temperature} differs from critic_learning_rate {critics}"
-        )
+    if settings.get("max_gradient_norm", 0.0) is None:
+        # the script always clips: by infinity it multiplies gradients by one
+        settings["max_gradient_norm"] = math.inf
+    return {"num_minibatches": number, "clip_vloss": clip is not None}
 
 
 def compute_total_timesteps_of_script(request: TrainingRequest, environments: int = 1) -> int:
@@ -158,34 +140,21 @@ def make_observation_map(environment: Any) -> Callable[[np.ndarray], torch.Tenso
         elif isinstance(wrapper, gymnasium.ObservationWrapper):
             steps.append(wrapper.observation)
 
-    def convert_observations(observations: np.ndarray) -> torch.Tensor:
-        rows = []
-        for observation in observations:
-            for step in steps:
-                observation = step(observation)
-            rows.append(observation)
-        return torch.as_tensor(np.stack(rows), dtype=torch.float32)
-
-    return convert_observations
+    return lambda observations: torch.as_tensor(
+        _change_rows(observations, steps), dtype=torch.float32
+    )
 
 
 def _make_action_map(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function: actions of the script's network -> actions of the bare environment."""
-    changes = [
-        w
-        for w in list_wrappers_of_environment(environment)
-        if isinstance(w, gymnasium.ActionWrapper)
-    ]
+    wrappers = reversed(list_wrappers_of_environment(environment))
+    steps = [own.action for own in wrappers if isinstance(own, gymnasium.ActionWrapper)]
+    return lambda actions: _change_rows(actions, steps)
 
-    def convert_actions(actions: np.ndarray) -> np.ndarray:
-        rows = []
-        for action in actions:
-            for wrapper in reversed(changes):
-                action = wrapper.action(action)
-            rows.append(action)
-        return np.stack(rows)
 
-    return convert_actions
+def _change_rows(rows: np.ndarray, steps: Sequence[Callable[[Any], Any]]) -> np.ndarray:
+    """Return the rows after all steps, each of which changes one row."""
+    return np.stack([functools.reduce(lambda row, step: step(row), steps, row) for row in rows])
 
 
 def _make_deterministic_policy(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -205,14 +174,15 @@ def _make_deterministic_policy(run: ScriptRun) -> Callable[[torch.Tensor], torch
     return compute_mean_actions
 
 
-def make_policy_function(run: ScriptRun) -> Policy:
-    """Return the deterministic policy, with the observation statistics of this moment."""
-    environment = run["envs"].envs[0]
-    observe, act, network = (
-        make_observation_map(environment),
-        _make_action_map(environment),
-        _make_deterministic_policy(run),
-    )
+def make_policy_function(run: ScriptRun, environment: Any = None) -> Policy:
+    """Return the deterministic policy, with the observation statistics of this moment.
+
+    Args:
+        environment: whose wrappers it applies; None: the first of the script.
+    """
+    environment = run["envs"].envs[0] if environment is None else environment
+    observe, act = make_observation_map(environment), _make_action_map(environment)
+    network = _make_deterministic_policy(run)
 
     def choose_actions(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
@@ -230,17 +200,13 @@ def _read_divisor_of_rewards(environment: Any) -> float:
     return unit
 
 
-def _make_value_function(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
+def _make_value_function(run: ScriptRun, environment: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Return the critic as a function with values in the environment's unit of reward.
 
     PPO's script divides rewards, so that its critic learns scaled values.
     """
-    environment = run["envs"].envs[0]
-    observe, network, unit = (
-        make_observation_map(environment),
-        _make_deterministic_policy(run),
-        _read_divisor_of_rewards(environment),
-    )
+    observe, unit = make_observation_map(environment), _read_divisor_of_rewards(environment)
+    network = _make_deterministic_policy(run)
 
     def estimate_values(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
@@ -258,8 +224,10 @@ def _make_value_function(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
     return estimate_values
 
 
-def _make_drawing_function(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray], Any]:
-    observe = make_observation_map(run["envs"].envs[0])
+def _make_drawing_function(
+    run: ScriptRun, environment: Any
+) -> Callable[[np.ndarray, np.ndarray], Any]:
+    observe = make_observation_map(environment)
 
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = observe(observations)
@@ -382,11 +350,16 @@ def train(request: TrainingRequest, source: Source) -> Trained:
             request.on_checkpoint(run.steps, make_policy_function(run))
 
     run = run_script_of_request(request, source, on_step=call_at_checkpoints)
+    return make_trained_agent(run, run["envs"].envs[0])
+
+
+def make_trained_agent(run: ScriptRun, environment: Any) -> Trained:
+    """Return the agent of a run, which applies the wrappers of ``environment``."""
     return Trained(
-        make_policy_function(run),
-        _make_value_function(run),
+        make_policy_function(run, environment),
+        _make_value_function(run, environment),
         _read_parameters_of_run(run),
         run.steps,
         _read_diagnostics_of_run(run),
-        _make_drawing_function(run),
+        _make_drawing_function(run, environment),
     )

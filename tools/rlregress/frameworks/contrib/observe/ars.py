@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ _NONE = 1e-4
 def _measure_steps_along_directions(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
     """Return how far an ARS update moves the policy along each random direction, [directions]."""
     count = len(inputs["plus"])
-    agent = ARS(
+    agent: Any = ARS(
         "MlpPolicy",
         Scripted(),
         n_delta=count,
@@ -38,8 +37,8 @@ def _measure_steps_along_directions(inputs: Inputs, learning_rate: float = 1.0) 
         agent.num_timesteps += 1
         return torch.tensor(np.concatenate([inputs["plus"], inputs["minus"]]), dtype=torch.float32)
 
-    with mock.patch.object(agent, "evaluate_candidates", return_scripted_returns):
-        agent.learn(1, log_interval=None)
+    agent.evaluate_candidates = return_scripted_returns
+    agent.learn(1, log_interval=None)
     # the first policy is zero
     directions = evaluated[0][:count].numpy().astype(np.float64)
     change = agent.weights.numpy().astype(np.float64)
@@ -51,10 +50,10 @@ def _measure_used_directions(inputs: Inputs) -> np.ndarray:
     return sizes > _NONE * sizes.max()
 
 
-def _measure_step_factor(inputs: Inputs) -> np.ndarray:
+def _measure_step_factor(inputs: Inputs) -> float:
     coefficients = _measure_steps_along_directions(inputs, inputs["learning_rate"])
     largest = int(np.argmax(np.abs(coefficients)))
-    return np.array([coefficients[largest] / (inputs["plus"] - inputs["minus"])[largest]])
+    return coefficients[largest] / (inputs["plus"] - inputs["minus"])[largest]
 
 
 PROBES: Mapping[str, Probe] = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.drivers.twins import Driver
 from rlregress.measurements.twin_details import make_loop_settings
 from rlregress.probing import watched_updates
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import find_last_linear_layer, list_linear_layers
 from rlregress.probing.scripted import Scripted
@@ -48,33 +48,20 @@ def _list_norm_layers(network: torch.nn.Module) -> list[Any]:
     return [layer for layer in network.modules() if isinstance(layer, BatchRenorm1d)]
 
 
-def _get_first_critic_norm_layer(agent: Any) -> Any:
-    return _list_norm_layers(agent.critic.q_networks[0])[0]
-
-
-def _get_first_policy_norm_layer(agent: Any) -> Any:
-    return _list_norm_layers(agent.actor)[0]
-
-
 def _set_running_statistics(layer: Any, inputs: Inputs) -> None:
-    with torch.no_grad():
-        layer.ra_mean.fill_(inputs["mean"])
-        layer.ra_var.fill_(inputs["variance"])
+    fill_parameters([layer.ra_mean], inputs["mean"])
+    fill_parameters([layer.ra_var], inputs["variance"])
 
 
-@contextmanager
-def _record_passes(layer: Any) -> Iterator[list[_Pass]]:
-    """Yield a list that receives (inputs, outputs) of each call of a normalisation layer."""
+def _record_passes(layer: Any) -> list[_Pass]:
+    """Return a list that receives (inputs, outputs) of each call of a normalisation layer."""
     recorded: list[_Pass] = []
 
     def record_pass(_: Any, inputs: Any, outputs: torch.Tensor) -> None:
         recorded.append((inputs[0][:, 0].detach().numpy(), outputs[:, 0].detach().double().numpy()))
 
-    handle = layer.register_forward_hook(record_pass)
-    try:
-        yield recorded
-    finally:
-        handle.remove()
+    layer.register_forward_hook(record_pass)
+    return recorded
 
 
 def _find_output_for_number(passes: list[_Pass], number: float) -> float:
@@ -86,16 +73,16 @@ def _find_output_for_number(passes: list[_Pass], number: float) -> float:
     return rows[0]
 
 
-def _measure_outputs_of_joint_batch(inputs: Inputs) -> np.ndarray:
+def _measure_outputs_of_joint_batch(inputs: Inputs) -> list[float]:
     size = inputs["batch_size"]
     agent = _make_agent(buffer_size=size)
     _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
-    with _record_passes(_get_first_critic_norm_layer(agent)) as passes:
-        agent.train(gradient_steps=1, batch_size=size)
-    return np.array([_find_output_for_number(passes, inputs[name]) for name in ("current", "next")])
+    passes = _record_passes(_list_norm_layers(agent.critic)[0])
+    agent.train(gradient_steps=1, batch_size=size)
+    return [_find_output_for_number(passes, inputs[name]) for name in ("current", "next")]
 
 
-def _measure_next_value_and_gradient_scale(inputs: Inputs) -> np.ndarray:
+def _measure_next_value_and_gradient_scale(inputs: Inputs) -> list[float]:
     size, discount = inputs["batch_size"], inputs["discount"]
     agent = _make_agent(gamma=discount, ent_coef=0.0, buffer_size=size)
     critics = [module for module in agent.policy.modules() if hasattr(module, "q_networks")]
@@ -117,23 +104,22 @@ def _measure_next_value_and_gradient_scale(inputs: Inputs) -> np.ndarray:
         )
     error = inputs["value"] - target
     gradient = watched_updates.require_one_number(gradients)
-    return np.array([(target - inputs["reward"]) / discount, gradient / error])
+    return [(target - inputs["reward"]) / discount, gradient / error]
 
 
 def _normalise_after_updates(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
     """Return a layer's outputs as after ``updates`` updates, with running mean 0 and variance 1."""
+    _set_running_statistics(layer, {"mean": 0.0, "variance": 1.0})
     with torch.no_grad():
-        layer.ra_mean.fill_(0.0)
-        layer.ra_var.fill_(1.0)
         layer.steps.fill_(updates)
         rows = torch.as_tensor(numbers, dtype=torch.float32)[:, None].repeat(1, layer.num_features)
         return layer(rows)[:, 0].double().numpy()
 
 
-def _measure_renormalisation_limits_and_warmup(inputs: Inputs) -> np.ndarray:
+def _measure_renormalisation_limits_and_warmup(inputs: Inputs) -> list[float]:
     agent, far = _make_agent(), inputs["far"]
     agent.policy.set_training_mode(True)
-    layer = _get_first_critic_norm_layer(agent)
+    layer = _list_norm_layers(agent.critic)[0]
     numbers = np.linspace(-1.0, 1.0, inputs["batch_size"])
     numbers /= numbers.std(ddof=1)
     first, end = 0, _LONGEST
@@ -144,47 +130,47 @@ def _measure_renormalisation_limits_and_warmup(inputs: Inputs) -> np.ndarray:
         first, end = (first, middle) if renormalised else (middle + 1, end)
     other_rows = (numbers * far, numbers * inputs["deviation"] + far)
     wide, shifted = (_normalise_after_updates(layer, n, _LONGEST) for n in other_rows)
-    return np.array([wide.std(ddof=1), shifted.mean(), first])
+    return [wide.std(ddof=1), shifted.mean(), first]
 
 
-def _measure_running_statistics(inputs: Inputs) -> np.ndarray:
+def _measure_running_statistics(inputs: Inputs) -> list[float]:
     agent = _make_agent()
     agent.policy.set_training_mode(True)
     away = np.resize([1.0, -1.0], inputs["batch_size"]) * inputs["away"]
     statistics: list[float] = []
-    for layer in (_get_first_critic_norm_layer(agent), _get_first_policy_norm_layer(agent)):
+    for layer in (_list_norm_layers(agent.critic)[0], _list_norm_layers(agent.actor)[0]):
         _normalise_after_updates(layer, away + inputs["batch_mean"], updates=0)
         statistics += [float(layer.ra_mean[0]), float(layer.ra_var[0])]
-    return np.array(statistics)
+    return statistics
 
 
-def _measure_normalised_observation_when_acting(inputs: Inputs) -> np.ndarray:
+def _measure_normalised_observation_when_acting(inputs: Inputs) -> list[float]:
     size = inputs["batch_size"]
     environment = Scripted(observations=inputs["current"], next_observations=inputs["current"])
     agent = _make_agent(environment, gradient_steps=0, buffer_size=size)
     _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
     for _ in range(3):
         agent.train(gradient_steps=1, batch_size=size)
-    layer = _get_first_policy_norm_layer(agent)
+    layer = _list_norm_layers(agent.actor)[0]
     _set_running_statistics(layer, inputs)
     acting = []
     expected = np.full(1, inputs["current"], dtype=np.float32)
     for act in (lambda: agent.learn(1), lambda: agent.predict(expected, deterministic=True)):
-        with _record_passes(layer) as passes:
-            act()
+        passes = _record_passes(layer)
+        act()
         acting.append(_find_output_for_number(passes, inputs["current"]))
     has_moved = float(layer.ra_mean[0]) != inputs["mean"]
-    return np.array([*acting, has_moved])
+    return [*acting, has_moved]
 
 
-def _measure_statistics_used_in_policy_loss(inputs: Inputs) -> np.ndarray:
+def _measure_statistics_used_in_policy_loss(inputs: Inputs) -> list[float]:
     size = inputs["batch_size"]
     agent = _make_agent(policy_delay=1, buffer_size=size)
     halves = [inputs["current"], inputs["other"]] * (size // 2)
     _add_transitions(agent, halves, inputs["next"])
     rows = agent.replay_buffer._get_samples(np.arange(size))
     agent.replay_buffer.sample = lambda *_, **__: rows
-    critic = _get_first_critic_norm_layer(agent)
+    critic = _list_norm_layers(agent.critic)[0]
     stepped: list[int] = []
 
     def reset_critic_statistics() -> None:
@@ -192,45 +178,38 @@ def _measure_statistics_used_in_policy_loss(inputs: Inputs) -> np.ndarray:
         _set_running_statistics(critic, inputs)
         stepped.append(len(passed))
 
-    _set_running_statistics(_get_first_policy_norm_layer(agent), inputs)
-    noting = watched_updates.call_before_steps(agent.critic.optimizer, reset_critic_statistics)
-    with (
-        _record_passes(_get_first_policy_norm_layer(agent)) as policy,
-        _record_passes(critic) as passed,
-        noting,
-    ):
+    actor = _list_norm_layers(agent.actor)[0]
+    _set_running_statistics(actor, inputs)
+    policy, passed = _record_passes(actor), _record_passes(critic)
+    with watched_updates.call_before_steps(agent.critic.optimizer, reset_critic_statistics):
         agent.train(gradient_steps=1, batch_size=size)
     passes = [policy, policy, passed[stepped[0] :]]
     names = ("next", "other", "other")
-    return np.array(
-        [
-            _find_output_for_number(passes_of_policy, inputs[name])
-            for passes_of_policy, name in zip(passes, names, strict=False)
-        ]
-    )
+    return [
+        _find_output_for_number(passes_of_policy, inputs[name])
+        for passes_of_policy, name in zip(passes, names, strict=False)
+    ]
 
 
-def _measure_policy_and_temperature_delay(inputs: Inputs) -> np.ndarray:
+def _measure_policy_and_temperature_delay(inputs: Inputs) -> list[float]:
     journal = Driver(CrossQ, make_loop_settings(inputs)).run_loop()
     critics, *counts = (journal.count_updates(part) for part in ("critic", "actor", "temperature"))
-    return np.array([critics / count for count in counts])
+    return [critics / count for count in counts]
 
 
-def _measure_adam_beta1(inputs: Inputs) -> np.ndarray:
-    del inputs
+def _measure_adam_beta1(inputs: Inputs) -> list[float]:
     optimizers = probe_agents.list_optimizers(_make_agent())
-    return np.array([optimizer.param_groups[0]["betas"][0] for optimizer in optimizers.values()])
+    return [optimizer.param_groups[0]["betas"][0] for optimizer in optimizers.values()]
 
 
-def _measure_networks(inputs: Inputs) -> np.ndarray:
-    del inputs
+def _measure_networks(inputs: Inputs) -> list[float]:
     agent = probe_agents.make_agent(CrossQ, Scripted(), buffer_size=8)
     networks = [agent.actor.latent_pi, agent.critic.q_networks[0]]
     widths = [
         layer.out_features for network in networks for layer in list_linear_layers(network)[:2]
     ]
     counts = [len(_list_norm_layers(network)) for network in networks]
-    return np.array([*widths, *counts])
+    return [*widths, *counts]
 
 
 PROBES: Mapping[str, Probe] = {

@@ -11,7 +11,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.distributions import make_masked_proba_distribution
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 
-from rlregress.frameworks.contrib.observe.helpers.masked import MaskedEnvironment
+from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import MaskedEnvironment
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.probing import watched_updates
@@ -61,7 +61,7 @@ def _measure_entropy(inputs: Inputs) -> np.ndarray:
     return entropy.numpy()
 
 
-def _measure_use_of_masks_in_update(inputs: Inputs) -> np.ndarray:
+def _measure_use_of_masks_in_update(inputs: Inputs) -> list[float]:
     agent = _make_agent([0.0, 0.0, inputs["logit"]], [1.0, 1.0, 0.0])
     gradients: list[float] = []
 
@@ -71,10 +71,10 @@ def _measure_use_of_masks_in_update(inputs: Inputs) -> np.ndarray:
     with watched_updates.call_before_steps(agent.policy.optimizer, note_gradient_at_step):
         agent.learn(_ROWS)
     is_chosen = bool(np.any(agent.rollout_buffer.actions == 2))
-    return np.array([is_chosen, abs(watched_updates.require_one_number(gradients)) > _NONE])
+    return [is_chosen, abs(watched_updates.require_one_number(gradients)) > _NONE]
 
 
-def _measure_use_of_masks_in_predict(inputs: Inputs) -> np.ndarray:
+def _measure_use_of_masks_in_predict(inputs: Inputs) -> list[float]:
     agent = _make_agent_with_masked_logits(inputs)
     observation, mask = np.zeros(1, dtype=np.float32), inputs["allowed"].astype(bool)
     actions = [
@@ -83,7 +83,7 @@ def _measure_use_of_masks_in_predict(inputs: Inputs) -> np.ndarray:
     ]
     environment = MaskedEnvironment(inputs["allowed"], terminated=1.0)
     evaluate_policy(agent, environment, n_eval_episodes=1, warn=False)
-    return np.array([*actions, float(environment.received[0])])
+    return [*actions, float(environment.received[0])]
 
 
 PROBES: Mapping[str, Probe] = {

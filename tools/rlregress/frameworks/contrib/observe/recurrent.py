@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
@@ -44,12 +45,28 @@ class _DictionaryObservations(gymnasium.ObservationWrapper):
         return {"numbers": observation}
 
 
-def _train_and_record(
-    settings: Settings, wrap: Any = None, **arguments: Any
-) -> tuple[ppo_trainings.AgentTraining, Record]:
-    """Train an agent; return the record of PPO's probes and that of recurrent measurements."""
-    record = Record()
-    agents: list[Any] = []
+def _note_means_of_rollouts(policy: Any, means: list[np.ndarray]) -> None:
+    def note_means(layer: Any, _: Any, outputs: torch.Tensor) -> None:
+        # updates repeat what was collected
+        if not policy.training:
+            means.append(outputs[:, 0].detach().numpy().copy())
+
+    policy.action_net.register_forward_hook(note_means)
+
+
+def _train_with_settings(
+    settings: Settings,
+    wrap: Callable[[Any], Any] = lambda environment: environment,
+    note_agent: Callable[[Any], None] = lambda agent: None,
+    **arguments: Any,
+) -> Record:
+    """Train with ``learn`` and these settings, and return the record.
+
+    Args:
+        wrap: makes the environment that is trained in of one that is scripted.
+        note_agent: called with the agent before the training.
+    """
+    record, agents = Record(), list[Any]()
     means: list[np.ndarray] = []
     # the entropy of a Gaussian is that of padding, too
     discrete: Mapping[str, Any] = {"discrete": 2} if settings.constant else {}
@@ -57,16 +74,11 @@ def _train_and_record(
 
     def prepare_agent(agent: Any) -> None:
         agents.append(agent)
+        note_agent(agent)
         _make_outputs_depend_on_memory(agent)
         if settings.constant:
             _RECURRENT_PPO.set_value_to_number(agent, 0.0)
-
-        def note_means(layer: Any, _: Any, outputs: torch.Tensor) -> None:
-            # updates repeat what was collected
-            if not agent.policy.training:
-                means.append(outputs[:, 0].detach().numpy().copy())
-
-        agent.policy.action_net.register_forward_hook(note_means)
+        _note_means_of_rollouts(agent.policy, means)
 
     def change_buffer(buffer: Any) -> None:
         returns = buffer.advantages + buffer.values
@@ -74,9 +86,7 @@ def _train_and_record(
         means.clear()
         record.rollouts.append(Rollout(*(numbers.astype(np.float64) for numbers in stored)))
         if len(record.rollouts) == settings.forgets:
-            with torch.no_grad():
-                for parameter in agents[0].policy.lstm_actor.parameters():
-                    parameter.zero_()
+            fill_parameters(agents[0].policy.lstm_actor.parameters(), 0.0)
         if settings.advantage is not None:
             buffer.advantages[:] = 0.0
             buffer.advantages[0, 0] = settings.advantage
@@ -84,7 +94,7 @@ def _train_and_record(
 
     training = ppo_trainings.train_and_record(
         _RECURRENT_PPO,
-        gyms.vectorise_environments(*(environments if wrap is None else map(wrap, environments))),
+        gyms.vectorise_environments(*map(wrap, environments)),
         settings.rollouts * settings.steps_of_all_environments,
         n_steps=settings.steps,
         batch_size=settings.steps_of_all_environments // settings.minibatches,
@@ -99,6 +109,13 @@ def _train_and_record(
         ),
         **arguments,
     )
+    _copy_minibatches(record, training, settings)
+    return record
+
+
+def _copy_minibatches(
+    record: Record, training: ppo_trainings.AgentTraining, settings: Settings
+) -> None:
     record.minibatches = training.evaluated
     if len(training.evaluated[-1]) == settings.steps_of_all_environments:
         # observations are numbered in the order of collection, one environment after the other
@@ -106,28 +123,18 @@ def _train_and_record(
         last = np.array([training.log_ratios[-1], training.value_changes[-1]])[:, order]
         record.changes = last.reshape(2, -1, settings.steps).swapaxes(1, 2)
     record.losses, record.entropies = training.losses, training.entropies
-    return training, record
 
 
-def _train_with_settings(settings: Settings) -> Record:
-    """Train with ``learn`` and these settings, and return the record."""
-    return _train_and_record(settings)[1]
-
-
-def _train_with_dictionaries(settings: Settings) -> Record:
-    """Train as ``_train_with_settings``, on observations in dictionaries."""
-    return _train_and_record(settings, _DictionaryObservations)[1]
-
-
-def _measure_padding_in_divergence(inputs: Inputs) -> np.ndarray:
+def _measure_padding_in_divergence(inputs: Inputs) -> list[float]:
     settings = recurrent.make_padded_settings(inputs)
-    training, _ = _train_and_record(settings, target_kl=inputs["target"])
-    reported = training.agent.logger.name_to_value
+    agents: list[Any] = []
+    record = _train_with_settings(settings, note_agent=agents.append, target_kl=inputs["target"])
+    reported = agents[0].logger.name_to_value
     divergence = reported["train/approx_kl"] > _NEGLIGIBLE
-    return np.array([divergence, reported["train/clip_fraction"], len(training.losses)])
+    return [divergence, reported["train/clip_fraction"], len(record.losses)]
 
 
-def _measure_use_of_memory_in_predict(inputs: Inputs) -> np.ndarray:
+def _measure_use_of_memory_in_predict(inputs: Inputs) -> list[float]:
     agent = _RECURRENT_PPO.make_agent(Scripted(), n_steps=8, batch_size=8)
     _make_outputs_depend_on_memory(agent)
     observation = np.full(1, 0.5, dtype=np.float32)
@@ -148,23 +155,19 @@ def _measure_use_of_memory_in_predict(inputs: Inputs) -> np.ndarray:
     environment = Scripted(terminated=make_script_of_end_after(episode))
     probe_agents.evaluate_agent(agent, environment, episodes=2)
     evaluated = [environment.received[step] for step in (1, episode)]
-    differ = [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
-    return np.array(differ)
+    return [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
 
 
-def _make_probe_of_both_buffers(measurement: recurrent.Measurement) -> Probe:
-    return recurrent.make_probe_averaged_over_agents(
-        measurement, _train_with_settings, _train_with_dictionaries
-    )
-
-
+_BOTH_BUFFERS = (_train_with_settings, partial(_train_with_settings, wrap=_DictionaryObservations))
+#: what is measured with both kinds of buffers
+_OF_BOTH = ("recurrent.update", "recurrent.padding")
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": partial(recurrent.flag_memory_resets_in_rollout, _train_with_settings),
-    "recurrent.update": _make_probe_of_both_buffers(recurrent.flag_changed_outputs_in_update),
-    "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _train_with_settings),
-    "recurrent.padding": _make_probe_of_both_buffers(recurrent.count_steps_in_loss_means),
+    **{
+        id: recurrent.make_probe_averaged_over_agents(
+            measure, *(_BOTH_BUFFERS if id in _OF_BOTH else _BOTH_BUFFERS[:1])
+        )
+        for id, measure in recurrent.MEASUREMENTS.items()
+    },
     "recurrent.padding.divergence": _measure_padding_in_divergence,
-    "recurrent.bootstrap": partial(recurrent.flag_bootstrapped_values, _train_with_settings),
-    "recurrent.critic": partial(recurrent.flag_memory_of_critic, _train_with_settings),
     "recurrent.predict": _measure_use_of_memory_in_predict,
 }

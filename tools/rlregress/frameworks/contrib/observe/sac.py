@@ -6,18 +6,25 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sb3_contrib import TQC, CrossQ
+from sb3_contrib.tqc import tqc
 
-from rlregress.frameworks.contrib.observe.drivers.twins import QuantileDriver
 from rlregress.frameworks.sb3.observe.drivers.twins import Driver
 from rlregress.measurements import sac
 from rlregress.measurements.twin_agents import MakeTwinDriver
 from rlregress.probing.interface import Probe
 
+
+class _QuantileDriver(Driver):
+    """An agent of TQC, whose loss is a quantile distance and not a function of PyTorch."""
+
+    distances = ((tqc, "quantile_huber_loss"),)
+
+
 #: scope -> driver, and details that are not measured: the Q networks of TQC return distributions
 #: (tqc), and CrossQ has other networks and updates, and no targets (crossq)
 _CLASSES: Mapping[str, tuple[MakeTwinDriver, Sequence[str]]] = {
     "library": (
-        partial(QuantileDriver, TQC),
+        partial(_QuantileDriver, TQC),
         (
             "sac.critic_loss.scale",
             "sac.critic_loss.reduction",

@@ -52,13 +52,13 @@ def _run_update_and_read_policy(
     return float(policy.action_net.bias.detach()), float(policy.log_std.detach())
 
 
-def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
+def _measure_critic_updates(inputs: Inputs) -> float:
     size = inputs["batch_size"]
     agent = probe_agents.make_agent(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
     steps: list[None] = []
     with watched_updates.call_before_steps(agent.policy.optimizer, lambda: steps.append(None)):
         agent.learn(2 * size)
-    return np.array([len(steps) / 2])
+    return len(steps) / 2
 
 
 PROBES: Mapping[str, Probe] = {

@@ -129,7 +129,6 @@ def _make_training(
     common_arguments: Mapping[str, Any],
     settings: Mapping[str, Any],
     networks: Mapping[str, Any] = _SMALL,
-    features: Mapping[str, Any] = {},
     loads_policy: bool = True,
     stops_early: bool = False,
     further_steps: Sequence[Step] = (),
@@ -144,7 +143,6 @@ def _make_training(
         common_arguments: of the class, some of which ``settings`` may replace.
         settings: further arguments of the class, and ``steps`` if the training has another length.
         networks: arguments of the policy.
-        features: the class of a features extractor, as an argument of the policy.
         loads_policy: whether the policy is saved and loaded alone. Some versions cannot load their
             own files (docs/findings.md), or files of policies with code of the user.
         stops_early: whether a callback ends it in its second rollout.
@@ -164,7 +162,7 @@ def _make_training(
             partial(find_algorithm_class, title, sb3_contrib),
             both,
             arguments,
-            {**networks, **features},
+            networks,
             policy or both.policy.replace("Policy", memory),
             steps=arguments.pop("steps", STEPS),
             first=[_capture_initial_learning_rates],
@@ -219,8 +217,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "qrdqn_dictionary": _qrdqn(_SHORT, {}, observations="dict"),
     "qrdqn_batch_norm": _qrdqn(
         {**_SHORT, "max_grad_norm": 0.5, "tau": 0.5},
-        {**_SMALL, "n_quantiles": 5},
-        BATCH_NORM,
+        {**_SMALL, "n_quantiles": 5, **BATCH_NORM},
         loads_policy=False,
         normalize={"norm_reward": False},
     ),
@@ -235,8 +232,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
             "top_quantiles_to_drop_per_net": 1,
             "target_update_interval": 2,
         },
-        {**_SMALL, "n_quantiles": 5, "n_critics": 3},
-        BATCH_NORM,
+        {**_SMALL, "n_quantiles": 5, "n_critics": 3, **BATCH_NORM},
         loads_policy=False,
         normalize={},
     ),
@@ -251,8 +247,13 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "crossq": _crossq(_SHORT, {**_SMALL, "renorm_warmup_steps": 40}),
     "crossq_shared": _crossq(
         {**_SHORT, "ent_coef": 0.1, "policy_delay": 2},
-        {**_SMALL, "share_features_extractor": True, "renorm_warmup_steps": 0, "n_critics": 3},
-        WITHOUT_BIAS,
+        {
+            **_SMALL,
+            "share_features_extractor": True,
+            "renorm_warmup_steps": 0,
+            "n_critics": 3,
+            **WITHOUT_BIAS,
+        },
         loads_policy=False,
         normalize={},
     ),

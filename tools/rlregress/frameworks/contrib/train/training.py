@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
-import torch
 from sb3_contrib import QRDQN, TQC, RecurrentPPO
-from sb3_contrib.common.recurrent.type_aliases import RNNStates
 from sb3_contrib.qrdqn import qrdqn
 from sb3_contrib.tqc import tqc
 
@@ -22,14 +19,6 @@ from rlregress.frameworks.sb3.train import (
 )
 from rlregress.probing.samples import note_compared_targets
 
-
-def _make_initial_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
-    size = (policy.lstm_actor.num_layers, rows, policy.lstm_actor.hidden_size)
-    nothing = (torch.zeros(size), torch.zeros(size))
-    states = nothing if for_values else RNNStates(nothing, nothing)
-    return {"lstm_states": states, "episode_starts": torch.ones(rows)}
-
-
 #: Which class an algorithm is: as in ``read``, but of PPO the one with collection and
 #: minibatches that no other has. Its policy has a memory; its value is that of an observation
 #: alone, so that what an update reads says what it was computed from.
@@ -41,7 +30,6 @@ LIBRARY = training.Library(
         # a loss compares each with each: of 200, the default, and 1024 rows it takes seconds
         "dqn": {"n_quantiles": 10},
     },
-    memory=_make_initial_memory,
 )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 _OFF_POLICY = "has no algorithm with a replay buffer"
 
-
 #: detail id, or family -> why this framework does not have it.
 ABSENT: Mapping[str, str] = {
     **dict.fromkeys(("sac", "td3", "dqn", "ddpg", "qrdqn", "tqc", "crossq"), _OFF_POLICY),

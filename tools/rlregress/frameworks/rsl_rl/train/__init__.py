@@ -6,9 +6,7 @@ from rlregress.probing.families import make_lazy_getattr
 
 __getattr__ = make_lazy_getattr(
     __name__,
-    training=["train"],
-    collection=["collect_transitions"],
-    sampling=["collect_minibatches"],
-    resume=["train_and_resume"],
+    training=["train", "train_and_resume"],
+    collection=["collect_transitions", "collect_minibatches"],
     builtin_trainings=["list_builtin_trainings"],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from rsl_rl.algorithms import PPO
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
+from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised, make_runner
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
@@ -25,7 +25,8 @@ from rlregress.probing.hyperparameter_mapping import (
     split_off_fixed_hyperparameters,
 )
 from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import find_last_linear_layer
+from rlregress.probing.isolation import isolate_random_generators
+from rlregress.probing.samples import copy_to_array, copy_to_flat_array
 
 #: hyperparameter -> keyword of PPO
 ARGUMENTS = {
@@ -57,28 +58,22 @@ _FIXED = {
 def _list_reasons_against_settings(settings: Mapping[str, Any], rows: int) -> list[str]:
     """Return the reasons why PPO cannot have these settings with ``rows`` rows in a rollout."""
     reasons = []
-    schedules = ("adaptive", "fixed")
-    if settings["learning_rate_schedule"] not in schedules:
-        reasons.append(
-            f"its learning_rate_schedule is {' or '.join(schedules)}, found "
-            f"{settings['learning_rate_schedule']}"
-        )
+    schedule = settings["learning_rate_schedule"]
+    if schedule not in ("adaptive", "fixed"):
+        reasons.append(f"its learning_rate_schedule is adaptive or fixed, found {schedule}")
     unknown = sorted(set(settings) - set(ARGUMENTS) - _FURTHER)
     missing = sorted((set(ARGUMENTS) | _FURTHER) - set(settings) - _OPTIONAL)
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
     if missing:
         return [*reasons, f"it needs {', '.join(missing)}"]
-    if settings["value_clip_range"] not in (None, settings["clip_range"]):
-        reasons.append(
-            f"it clips values by clip_range {settings['clip_range']} or not at all, found "
-            f"value_clip_range {settings['value_clip_range']}"
-        )
+    clip, value_clip = settings["clip_range"], settings["value_clip_range"]
+    if value_clip not in (None, clip):
+        by = f"it clips values by clip_range {clip} or not at all"
+        reasons.append(f"{by}, found value_clip_range {value_clip}")
     if rows % settings["minibatch_size"]:
-        reasons.append(
-            f"it divides the {rows} rows of a rollout into equal parts, found minibatch_size "
-            f"{settings['minibatch_size']}"
-        )
+        parts = f"it divides the {rows} rows of a rollout into equal parts"
+        reasons.append(f"{parts}, found minibatch_size {settings['minibatch_size']}")
     if not settings["hidden_sizes"]:
         reasons.append("its networks have a hidden layer, found hidden_sizes []")
     if settings["normalize_advantage"] and not compat.RAW_ADVANTAGES:
@@ -86,27 +81,26 @@ def _list_reasons_against_settings(settings: Mapping[str, Any], rows: int) -> li
     return reasons
 
 
-def make_configuration_of_hyperparameters(
-    hyperparameters: Mapping[str, Any], environments: int
-) -> dict[str, Any]:
-    """Return a runner's configuration with hyperparameters; UserError for those that it lacks."""
+def make_runner_of_hyperparameters(
+    environment: Vectorised, hyperparameters: Mapping[str, Any]
+) -> Any:
+    """Return a runner with hyperparameters; UserError for those that PPO lacks."""
     remaining, reasons = split_off_fixed_hyperparameters(_FIXED, "ppo", hyperparameters)
     remaining.setdefault("learning_rate_schedule", "fixed")
-    rows = remaining.get("rollout_steps", 1) * environments
+    rows = remaining.get("rollout_steps", 1) * environment.num_envs
     raise_if_unusable("RSL-RL's PPO", reasons + _list_reasons_against_settings(remaining, rows))
     if remaining["max_gradient_norm"] is None:
         remaining["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
     keywords = inspect.signature(PPO).parameters
     settings = {own: remaining[name] for name, own in ARGUMENTS.items() if name in remaining}
     algorithm = {
-        "class_name": "PPO",
         # until 2.2.2 there is no key for the advantages
         **{own: setting for own, setting in settings.items() if own in keywords},
         "num_mini_batches": rows // remaining["minibatch_size"],
         "use_clipped_value_loss": remaining["value_clip_range"] is not None,
     }
     networks = compat.Networks(hidden=list(remaining["hidden_sizes"]))
-    return compat.make_configuration_of_runner(remaining["rollout_steps"], algorithm, networks)
+    return make_runner(environment, remaining["rollout_steps"], networks, **algorithm)
 
 
 def make_runner_of_request(request: TrainingRequest, environments: int = 1) -> Any:
@@ -114,10 +108,9 @@ def make_runner_of_request(request: TrainingRequest, environments: int = 1) -> A
     random.seed(request.seed)
     np.random.seed(request.seed % 2**32)
     torch.manual_seed(request.seed)
-    configuration = make_configuration_of_hyperparameters(request.hyperparameters, environments)
     copies = [request.make_env() for _ in range(environments)]
-    runner = compat.make_silent_runner(
-        Vectorised(*copies, seed=request.seed, clips=True), configuration
+    runner = make_runner_of_hyperparameters(
+        Vectorised(*copies, seed=request.seed, clips=True), request.hyperparameters
     )
     call_prepare_with_heads(request, lambda: find_output_layers(runner.alg))
     return runner
@@ -127,50 +120,48 @@ def find_output_layers(algorithm: Any) -> Heads:
     """Return the output layers of an agent."""
     parameter, logarithm = compat.find_trained_deviation(algorithm)
     inverse = torch.log if logarithm else torch.clone
-    actor, critic = (
-        find_last_linear_layer(compat.find_layers_of_network(algorithm, name))
-        for name in ("actor", "critic")
-    )
+    actor, critic = (compat.list_layers(algorithm, name)[-1] for name in ("actor", "critic"))
     return Heads(actor, make_deviation_setter_of_parameter(parameter, inverse), [critic])
+
+
+def _count_rows_of_rollout(runner: Any) -> int:
+    return runner.alg.storage.num_transitions_per_env * runner.env.num_envs
 
 
 def train_for_steps(runner: Any, steps: int) -> int:
     """Train for at least ``steps`` steps, in whole rollouts; return the number of steps done."""
-    storage = runner.alg.storage
-    rows = storage.num_transitions_per_env * runner.env.num_envs
+    rows = _count_rows_of_rollout(runner)
     rollouts = math.ceil(steps / rows)
-    with compat.silence_runner_output():
-        compat.train_without_saving(runner, rollouts)
+    compat.train_without_saving(runner, rollouts)
     return rollouts * rows
 
 
 def _convert_to_observations(observations: np.ndarray) -> Any:
     rows = torch.as_tensor(np.asarray(observations, dtype=np.float32))
-    return compat.arrange_returned_observations(dict.fromkeys(GROUPS, rows), is_step=True)
+    return compat.arrange_observations(dict.fromkeys(GROUPS, rows))
 
 
 def make_policy_function(runner: Any) -> Policy:
     """Return the deterministic policy of an agent, clipped as its environment clips."""
 
+    @torch.no_grad()
     def choose_actions(observations: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            actions = compat.choose_best_actions(runner.alg, _convert_to_observations(observations))
-        return runner.env.clip_actions(actions)
+        observed = _convert_to_observations(observations)
+        return runner.env.clip_actions(compat.choose_actions(runner.alg, observed, explores=False))
 
     return choose_actions
 
 
-def _serve_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
-    """Call ``on_checkpoint`` between updates; return diagnostics, which each update extends."""
-    algorithm, update = runner.alg, runner.alg.update
-    rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
+def train(request: TrainingRequest) -> Trained:
+    """Train in one environment, and call ``on_checkpoint`` between updates."""
+    runner = make_runner_of_request(request)
     passing = PendingCheckpoints(request.checkpoints)
     entropy: list[float] = []
     steps = 0
 
-    def update_and_note() -> Any:
+    def update_and_note(update: Callable[[], Any]) -> Any:
         nonlocal steps
-        losses, steps = update(), steps + rows
+        losses, steps = update(), steps + _count_rows_of_rollout(runner)
         # until 2.2.4 it returns a tuple, which names nothing
         if isinstance(losses, dict) and "entropy" in losses:
             entropy.append(float(losses["entropy"]))
@@ -178,36 +169,42 @@ def _serve_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[
             request.on_checkpoint(steps, make_policy_function(runner))
         return losses
 
-    algorithm.update = update_and_note
-    return {"entropy": entropy}
+    compat.wrap_method(runner.alg, "update", update_and_note)
+    done = train_for_steps(runner, request.total_steps)
+    return make_trained_agent(runner, done, {"entropy": entropy})
 
 
-def train(request: TrainingRequest) -> Trained:
-    """Train with ``train_for_steps`` in one environment."""
+def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
+    """Train for half of the steps twice, the second time perhaps with an agent from a file."""
     runner = make_runner_of_request(request)
-    diagnostics = _serve_checkpoints(runner, request)
-    return make_trained_agent(runner, train_for_steps(runner, request.total_steps), diagnostics)
+    half = request.total_steps // 2
+    steps = train_for_steps(runner, half)
+    if restored:
+        # with the same environment, which is not reset
+        with isolate_random_generators():
+            trained = runner
+            runner = make_runner_of_hyperparameters(trained.env, request.hyperparameters)
+            compat.copy_through_file(trained, runner)
+    return make_trained_agent(runner, steps + train_for_steps(runner, half), {})
 
 
 def make_trained_agent(runner: Any, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
     """Return the agent of a training that has ended."""
 
+    @torch.no_grad()
     def estimate_values(observations: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            return (
-                compat.estimate_values(runner.alg, _convert_to_observations(observations))
-                .numpy()
-                .reshape(-1)
-            )
+        values = compat.estimate_values(runner.alg, _convert_to_observations(observations))
+        return copy_to_flat_array(values)
 
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        observed = _convert_to_observations(observations)
         with fix_draws_of_normal_distributions(numbers):
-            return compat.draw_actions(runner.alg, _convert_to_observations(observations))
+            actions = compat.choose_actions(runner.alg, observed, explores=True).detach()
+        score = compat.name_log_prob_method(runner.alg)
+        return actions, getattr(compat.find_acting_module(runner.alg), score)(actions)
 
-    parameters = {
-        name: tensor.detach().numpy().copy()
-        for name, tensor in compat.list_parameters(runner.alg).items()
-    }
+    tensors = compat.list_parameters(runner.alg)
+    parameters = {name: copy_to_array(tensor) for name, tensor in tensors.items()}
     return Trained(
         make_policy_function(runner), estimate_values, parameters, steps, diagnostics, draw_actions
     )

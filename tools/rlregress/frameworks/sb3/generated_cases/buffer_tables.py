@@ -12,8 +12,6 @@ from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import record_steps
 from rlregress.probing.option_variants import Kit, Subject, convert_to_recordable
 
-_COPIES = 2
-
 
 def _make_spaces(space: str) -> tuple[Any, Any]:
     """Return observation and action space of the kind "box", "choices" or "dict"."""
@@ -63,7 +61,7 @@ def _fill_and_sample(buffer: Any, space: str) -> Any:
     """Return samples of a buffer: partly filled, overfull, and refilled after a reset."""
     fill = partial(partial, _add_transitions, space)
     return record_steps(buffer, fill(0, 4), _sampled, fill(4, 6), _sampled, fill(6, 9), _sampled,
-                ("reset",), _state, fill(10, 12), _sampled)  # fmt: skip
+        ("reset",), _state, fill(10, 12), _sampled)  # fmt: skip
 
 
 def _extend_buffer(buffer: Any, space: str) -> Any:
@@ -77,19 +75,15 @@ def _extend_buffer(buffer: Any, space: str) -> Any:
         return tensors
 
     return record_steps(buffer, ("extend", *rows), _sampled, ("extend", *rows[:-1], rows[-1][:2]),
-    _state,
-                tensors, *(("swap_and_flatten", np.arange(n).reshape(s)) for n, s in shapes)
-                )  # fmt: skip
+        _state, tensors, *(("swap_and_flatten", np.arange(n).reshape(s)) for n, s in shapes)
+    )  # fmt: skip
 
 
-def _make_buffer_arguments(space: str, size: int, **options: Any) -> dict[str, Any]:
+def _make_buffer_kit(space: str, size: int, copies: int = 2) -> Kit:
     observations, actions = _make_spaces(space)
-    arguments = {"observation_space": observations, "action_space": actions, "device": "cpu"}
-    return {"buffer_size": size, "n_envs": _COPIES, **arguments, **options}
-
-
-def _make_buffer_kit(space: str, size: int, **options: Any) -> Kit:
-    return Kit(partial(_make_buffer_arguments, space, size, **options), lambda _: space)
+    arguments = {"observation_space": observations, "action_space": actions, "device": "cpu",
+                 "buffer_size": size, "n_envs": copies}  # fmt: skip
+    return Kit(arguments.copy, lambda _: space)
 
 
 def _make_replay_buffer_subject(name: str, *kinds: str, **further: Any) -> Subject:
@@ -99,7 +93,7 @@ def _make_replay_buffer_subject(name: str, *kinds: str, **further: Any) -> Subje
     options = {"buffer_size": [1], **further}
     calls = {"": _fill_and_sample, "extended": _extend_buffer}
     return Subject(f"common.buffers:{name}", kits, ("",), options=options, together=[timeless],
-                   calls=calls, skip=("holds",))  # fmt: skip
+        calls=calls, skip=("holds",))  # fmt: skip
 
 
 def _add_rollout_step(space: str, number: int, buffer: Any) -> None:
@@ -139,14 +133,14 @@ def _fill_and_read_single_rollout(buffer: Any, space: str) -> Any:
         buffer.add(first, action[:1], reward[:1], done_[:1], *numbers)
     last = torch.tensor([0.25]), np.zeros(1)
     return record_steps(buffer, ("compute_returns_and_advantage", *last), "log_probs", "advantages",
-                "returns", "actions", "values")  # fmt: skip
+        "returns", "actions", "values")  # fmt: skip
 
 
 def _make_rollout_buffer_subject(name: str, *kinds: str) -> Subject:
     kits = {kind: _make_buffer_kit(kind, 3) for kind in kinds}
-    kits.update({f"{kind} alone": _make_buffer_kit(kind, 2, n_envs=1) for kind in kinds})
+    kits.update({f"{kind} alone": _make_buffer_kit(kind, 2, copies=1) for kind in kinds})
     return Subject(f"common.buffers:{name}", kits, ("",), calls={"": _fill_and_read_rollouts},
-                   options={"gae_lambda": [0.0, 0.7]}, skip=("holds",))  # fmt: skip
+        options={"gae_lambda": [0.0, 0.7]}, skip=("holds",))  # fmt: skip
 
 
 def list_subjects() -> dict[str, list[Subject]]:

@@ -82,16 +82,13 @@ def _make_distribution_subject(name: str) -> Subject:
     parameters, other_parameters = (_make_distribution_parameters(name, n) for n in (0.0, 0.5))
     best = Keywords(deterministic=True)
     return make_class_subject(f"common.distributions:{name}Distribution",
-    {"": lambda: {word: size}},
-                lambda law: law.proba_distribution(*parameters) is law, ("get_actions",),
-                ("get_actions", True), ("sample",), ("mode",),
-                lambda distribution: distribution.log_prob(distribution.mode()),
-                *(lambda law, n=n: law.log_prob(torch.zeros(3, n)) for n in (1, 2, 3)),
-                ("entropy",), ("log_prob_from_params", *other_parameters),
-                ("actions_from_params", *parameters),
-                ("actions_from_params", *other_parameters, best),
-                ("proba_distribution_net", 4),
-                ("proba_distribution_net", 4, Keywords(log_std_init=-0.3)))  # fmt: skip
+        {"": lambda: {word: size}}, lambda law: law.proba_distribution(*parameters) is law,
+        ("get_actions",), ("get_actions", True), ("sample",), ("mode",),
+        lambda distribution: distribution.log_prob(distribution.mode()),
+        *(lambda law, n=n: law.log_prob(torch.zeros(3, n)) for n in (1, 2, 3)), ("entropy",),
+        ("log_prob_from_params", *other_parameters), ("actions_from_params", *parameters),
+        ("actions_from_params", *other_parameters, best), ("proba_distribution_net", 4),
+        ("proba_distribution_net", 4, Keywords(log_std_init=-0.3)))  # fmt: skip
 
 
 def _record_state_dependent_exploration(distribution: Any, count: int) -> Any:
@@ -101,9 +98,9 @@ def _record_state_dependent_exploration(distribution: Any, count: int) -> Any:
     latent = torch.linspace(-1.0, 1.0, 3 * count).reshape(count, 3)
     arguments = latent[:, :2].clone(), log_std, latent
     return record_steps(distribution, "exploration_mat", "exploration_matrices",
-                ("log_prob_from_params", *arguments),
-                ("actions_from_params", *arguments, Keywords(deterministic=True)), ("entropy",),
-                *(("get_std", by) for by in (log_std, log_std + 1.0, 0.0 * log_std)))  # fmt: skip
+        ("log_prob_from_params", *arguments),
+        ("actions_from_params", *arguments, Keywords(deterministic=True)), ("entropy",),
+        *(("get_std", by) for by in (log_std, log_std + 1.0, 0.0 * log_std)))  # fmt: skip
 
 
 def _make_and_describe_distribution(make_distribution: Any, arguments: Any) -> Any:
@@ -136,32 +133,31 @@ def list_subjects() -> dict[str, list[Subject]]:
     return {
         "layers": [
             make_function_subject(layers("create_mlp"),
-                     {f"{hidden} {output}": (3, output, hidden) for output in (-1, 0, 1, 2)
-                      for hidden in ([], [5], [5, 4])},
-                     _make_and_describe_layers, together=[around, {**around, "with_bias": False}],
-                     options={"activation_fn": [nn.Tanh]}),
+                {f"{hidden} {output}": (3, output, hidden)
+                 for output in (-1, 0, 1, 2) for hidden in ([], [5], [5, 4])},
+                _make_and_describe_layers, together=[around, {**around, "with_bias": False}],
+                options={"activation_fn": [nn.Tanh]}),
             make_function_subject(layers("get_actor_critic_arch"),
-            {k: (v,) for k, v in sizes.items()}),
+                {k: (v,) for k, v in sizes.items()}),
             make_class_subject(layers("MlpExtractor"), dimensions, "latent_dim_pi", "latent_dim_vf",
-                 lambda network: describe_layers(network.modules()), ("forward", _LOGITS[:, :3])),
+                lambda network: describe_layers(network.modules()), ("forward", _LOGITS[:, :3])),
         ],
         "distributions": [
             *map(_make_distribution_subject, _DISTRIBUTIONS),
             Subject("common.distributions:StateDependentNoiseDistribution",
-                    {"": Kit(lambda: {"action_dim": 2}, int)}, ("1", "2", "4"), ("1", "2", "4"),
-                    together=[{"full_std": False, "squash_output": True},
-                              {"use_expln": True, "learn_features": True}],
-                    calls={"": _record_state_dependent_exploration}, skip=("holds",)),
+                {"": Kit(lambda: {"action_dim": 2}, int)}, ("1", "2", "4"), ("1", "2", "4"),
+                together=[{"full_std": False, "squash_output": True},
+                          {"use_expln": True, "learn_features": True}],
+                calls={"": _record_state_dependent_exploration}, skip=("holds",)),
             make_class_subject("common.distributions:TanhBijector", {"": lambda: {"epsilon": 1e-6}},
-                 ("forward", _NUMBERS), ("inverse", _NUMBERS.tanh()),
-                 ("log_prob_correction", _NUMBERS),
-                 options={"epsilon": [0.1]}),
+                ("forward", _NUMBERS), ("inverse", _NUMBERS.tanh()),
+                ("log_prob_correction", _NUMBERS), options={"epsilon": [0.1]}),
             make_function_subject("common.distributions:sum_independent_dims",
-                     {"one": (torch.ones(3),), "rows": (torch.ones(2, 3),)}),
+                {"one": (torch.ones(3),), "rows": (torch.ones(2, 3),)}),
             make_function_subject("common.distributions:kl_divergence", _make_distribution_pairs()),
             make_function_subject("common.distributions:make_proba_distribution",
-                     {name: (space,) for name, space in actions.items()},
-                     _make_and_describe_distribution,
-                     together=[{"use_sde": True, "dist_kwargs": {"full_std": False}}]),
+                {name: (space,) for name, space in actions.items()},
+                _make_and_describe_distribution,
+                together=[{"use_sde": True, "dist_kwargs": {"full_std": False}}]),
         ],
     }  # fmt: skip

@@ -59,11 +59,6 @@ def _draw_after_seed(set_seed: Any, arguments: Any) -> Any:
         cudnn.deterministic, cudnn.benchmark = before
 
 
-def _make_noise(name: str, **options: Any) -> Any:
-    kind = find_in_library("common.noise", f"{name}ActionNoise")
-    return kind(np.zeros(2), _WIDE, **options)
-
-
 def _replace_noises_and_draw(vectorised: Any, noises: Any) -> Any:
     # they have moved, and begin anew
     results = [draw() for draw in noises]
@@ -72,7 +67,8 @@ def _replace_noises_and_draw(vectorised: Any, noises: Any) -> Any:
 
 
 def _list_noise_subjects() -> list[Subject]:
-    walk, normal = partial(_make_noise, "OrnsteinUhlenbeck"), partial(_make_noise, "Normal")
+    walk, normal = (partial(user_code.make_noise, kind, 0.3)
+                    for kind in ("OrnsteinUhlenbeck", "Normal"))  # fmt: skip
     draws: Any = (("__call__",), ("__call__",), ("reset",), ("__call__",), ("__repr__",))
     single = {"": lambda: {"mean": np.array([0.1, -0.2]), "sigma": _WIDE}}
     start = {"initial_noise": [lambda: np.array([0.4, -0.2])]}
@@ -92,15 +88,15 @@ def _list_noise_subjects() -> list[Subject]:
     return [
         make_class_subject("common.noise:NormalActionNoise", single, *draws),
         make_class_subject("common.noise:OrnsteinUhlenbeckActionNoise", single, *draws,
-        options=start),
+            options=start),
         make_class_subject("common.noise:VectorizedActionNoise",
-             {**kits, **wrong, "no noise": make_vectorised(None, 2),
-              "array": make_vectorised(_WIDE, 2)},
-             *draws, ("reset", [1]), ("__call__",), "n_envs", lambda noise: len(noise.noises),
-             lambda noise: _replace_noises_and_draw(noise,
-             [walk(initial_noise=np.zeros(2) + k) for k in range(3)]),
-             lambda noise: _replace_noises_and_draw(noise, [noise.base_noise] * 2),
-             lambda noise: _replace_noises_and_draw(noise, [normal()] * 3)),
+            {**kits, **wrong, "no noise": make_vectorised(None, 2),
+             "array": make_vectorised(_WIDE, 2)},
+            *draws, ("reset", [1]), ("__call__",), "n_envs", lambda noise: len(noise.noises),
+            lambda noise: _replace_noises_and_draw(noise,
+                [walk(initial_noise=np.zeros(2) + k) for k in range(3)]),
+            lambda noise: _replace_noises_and_draw(noise, [noise.base_noise] * 2),
+            lambda noise: _replace_noises_and_draw(noise, [normal()] * 3)),
     ]  # fmt: skip
 
 
@@ -117,10 +113,9 @@ def _make_statistics_subject() -> Subject:
         return [*state(statistics), *state(copied)]
 
     return make_class_subject("common.running_mean_std:RunningMeanStd",
-    {"": lambda: {"shape": (2,)}},
-                state, ("update", rows), state, ("update", rows[:1] + 4.0), state,
-                ("update_from_moments", np.array([0.5, 0.5]), np.array([2.0, 3.0]), 7), state,
-                combined)  # fmt: skip
+        {"": lambda: {"shape": (2,)}}, state, ("update", rows), state, ("update", rows[:1] + 4.0),
+        state, ("update_from_moments", np.array([0.5, 0.5]), np.array([2.0, 3.0]), 7), state,
+        combined)  # fmt: skip
 
 
 def _open_and_list_files(open_path: Any, arguments: Any) -> Any:
@@ -130,7 +125,7 @@ def _open_and_list_files(open_path: Any, arguments: Any) -> Any:
         path, *further = arguments
         where = os.path.join(folder, path) if isinstance(path, str) else path
         return record_steps(open_path, lambda opens: opens(where, *further).close(),
-                    lambda _: sorted(os.listdir(folder)))  # fmt: skip
+            lambda _: sorted(os.listdir(folder)))  # fmt: skip
 
 
 def _save_and_read(save: Any, arguments: Any) -> Any:
@@ -161,8 +156,8 @@ def _list_file_subjects() -> list[Subject]:
         policy = user_code.CompiledModule(user_code.CompiledModule(nn.Linear(1, 1)))
         set_nested(policy, "_orig_mod._orig_mod.mark", 3)
         return record_steps(lambda *arguments: look(policy, *arguments),
-                    ("__call__", "_orig_mod._orig_mod.mark"), ("__call__", "none", 4),
-                    ("__call__", "_orig_mod.none.none"))  # fmt: skip
+            ("__call__", "_orig_mod._orig_mod.mark"), ("__call__", "none", 4),
+            ("__call__", "_orig_mod.none.none"))  # fmt: skip
 
     paths = {"": ("rows", "w"), "folder": ("taken", "w"), "mode": ("rows", "a"),
              "none": ("none", "r"), "closed": make_closed_file, "number": (3, "r"),
@@ -170,15 +165,14 @@ def _list_file_subjects() -> list[Subject]:
     own = {"": (), "own": ({"array": np.zeros(1), "other": 1},), "list": ([1],)}
     return [
         make_function_subject("common.save_util:open_path", paths, _open_and_list_files,
-        skip=("verbose",),
-                 options={"suffix": ["zip"]}),
+            skip=("verbose",), options={"suffix": ["zip"]}),
         make_function_subject("common.save_util:save_to_pkl", {"": ({"rows": 3},)}, _save_and_read,
-                 skip=("verbose",)),
+            skip=("verbose",)),
         make_function_subject("common.save_util:json_to_data", own, read_back_json),
         make_function_subject("common.save_util:is_json_serializable",
-        {n: (v,) for n, v in content.items()}),
+            {n: (v,) for n, v in content.items()}),
         make_function_subject("common.save_util:recursive_setattr", {"": ()},
-        set_and_get_nested_attribute),
+            set_and_get_nested_attribute),
     ]  # fmt: skip
 
 
@@ -191,15 +185,15 @@ def list_subjects() -> dict[str, list[Subject]]:
     return {
         "numbers": [
             make_function_subject(utils("FloatSchedule"),
-            _make_rates("LinearSchedule", "ConstantSchedule"), _sample_schedule),
+                _make_rates("LinearSchedule", "ConstantSchedule"), _sample_schedule),
             make_function_subject(utils("LinearSchedule"), {"": (0.5, 0.1, 0.6)}, _sample_schedule),
             make_function_subject(utils("ConstantSchedule"), {"": (0.25,)}, _sample_schedule),
             make_function_subject(utils("get_linear_fn"), {"": (1.0, 0.1, 0.5)}, _sample_schedule),
             make_function_subject(utils("get_schedule_fn"), _make_rates("constant_fn"),
-            _sample_schedule),
+                _sample_schedule),
             make_function_subject(utils("zip_strict"),
-            {"": ([1, 2], [3, 4]), "fewer": ([1, 2], [3])},
-                     lambda chain, arguments: list(chain(*arguments))),
+                {"": ([1, 2], [3, 4]), "fewer": ([1, 2], [3])},
+                lambda chain, arguments: list(chain(*arguments))),
             make_function_subject(utils("explained_variance"), explained),
             make_function_subject(utils("set_random_seed"), {"": (3,)}, _draw_after_seed),
             *_list_noise_subjects(), _make_statistics_subject(),

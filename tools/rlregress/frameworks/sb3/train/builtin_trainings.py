@@ -56,18 +56,8 @@ from rlregress.probing.trace_trainings import LazyValue, resolve_lazy_arguments
 STEPS, _FEWER_STEPS = 96, 64
 
 
-def _make_lazy_noise(kind: str, deviation: float) -> LazyValue:
-    """Return noise of the class ``kind`` for two-dimensional actions, made when it is used."""
-
-    def make_noise() -> Any:
-        return find_in_library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
-
-    return LazyValue(make_noise)
-
-
-_gaussian = partial(_make_lazy_noise, "NormalActionNoise")
-_correlated = partial(_make_lazy_noise, "OrnsteinUhlenbeckActionNoise")
-
+_gaussian = partial(LazyValue, user_code.make_noise, "Normal")
+_correlated = partial(LazyValue, user_code.make_noise, "OrnsteinUhlenbeck")
 _SLOWLY_FALLING = user_code.make_falling_rate(1e-3)
 #: arguments of an algorithm that learns from rollouts.
 PLAIN_ON_POLICY: Mapping[str, Any] = {
@@ -143,7 +133,6 @@ def _play_two_episodes(model: Any, environment: Any) -> None:
 
 # -- with options -----------------------------------------------------------------------------
 
-_ONE = Environments()
 _ON_POLICY = {"n_steps": 32, "learning_rate": 3e-3}
 # 48 rows: the buffer is full after half of the training
 _OFF_POLICY = {
@@ -170,7 +159,6 @@ _SMALL: Mapping[str, Mapping[str, Any]] = {
 def make_trainings(
     algorithms: str,
     scenario: str,
-    environments: Environments = _ONE,
     networks: Mapping[str, Any] = {},
     default_sizes: bool = False,
     policy: str = "",
@@ -184,10 +172,15 @@ def make_trainings(
         networks: arguments of the policy.
         default_sizes: hidden layers are as wide as they are by default.
         or_plain: whether a training without options follows if the library refuses this one.
-        **options: arguments of the algorithm's class, and fields of ``ScenarioTraining``.
+        **options: arguments of the algorithm's class, and fields of ``Environments`` and of
+            ``ScenarioTraining``.
     """
-    own_options = options.keys() & ScenarioTraining.__annotations__.keys()
-    fields = {name: options.pop(name) for name in own_options}
+
+    def take_fields_of(kind: type) -> dict[str, Any]:
+        return {name: options.pop(name) for name in options.keys() & kind.__annotations__.keys()}
+
+    environments = Environments(**take_fields_of(Environments))
+    fields = take_fields_of(ScenarioTraining)
     return {
         f"{name} {scenario}": ScenarioTraining(
             partial(find_algorithm_class, name.upper()),
@@ -202,6 +195,10 @@ def make_trainings(
     }
 
 
+#: trainings that the library may refuse: then follow those without options.
+make_refusable_trainings = partial(make_trainings, or_plain=True)
+
+
 def _make_network_arguments(
     policy: str, default_sizes: bool, options: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -210,29 +207,25 @@ def _make_network_arguments(
     return {**sizes, **options, **small}
 
 
-def _make_timeout_arguments(handled: bool) -> LazyValue:
+def _make_timeout_arguments(handled: bool) -> dict[str, Any]:
     """Return arguments of a replay buffer, with ``handle_timeout_termination`` as ``handled``."""
+    options = {"handle_timeout_termination": handled}
+    raise_if_argument_unknown(find_in_library("common.buffers", "ReplayBuffer"), options)
+    return options
 
-    def make_arguments() -> dict[str, Any]:
-        options = {"handle_timeout_termination": handled}
-        raise_if_argument_unknown(find_in_library("common.buffers", "ReplayBuffer"), options)
-        return options
 
-    return LazyValue(make_arguments)
+def _make_hindsight_options(goals: str) -> dict[str, Any]:
+    buffer = find_in_library("her", "HerReplayBuffer")
+    options: dict[str, Any] = {"goal_selection_strategy": goals, "n_sampled_goal": 4}
+    # what the environment does not tell
+    return {**options, **compat.select_known_arguments(buffer, max_episode_length=10)}
 
 
 def _make_hindsight_arguments(goals: str) -> dict[str, Any]:
     """Return arguments of an agent whose hindsight goals are selected by the strategy ``goals``."""
-    find = partial(find_in_library, "her", "HerReplayBuffer")
-
-    def make_arguments() -> dict[str, Any]:
-        options: dict[str, Any] = {"goal_selection_strategy": goals, "n_sampled_goal": 4}
-        # what the environment does not tell
-        return {**options, **compat.select_known_arguments(find(), max_episode_length=10)}
-
     return {
-        "replay_buffer_class": LazyValue(find),
-        "replay_buffer_kwargs": LazyValue(make_arguments),
+        "replay_buffer_class": LazyValue(find_in_library, "her", "HerReplayBuffer"),
+        "replay_buffer_kwargs": LazyValue(_make_hindsight_options, goals),
     }
 
 
@@ -242,6 +235,7 @@ def _stop_after_nine_episodes(session: Session) -> Any:
     return find_in_library("common.callbacks", "StopTrainingOnMaxEpisodes")(9)
 
 
+_TIMELESS = LazyValue(_make_timeout_arguments, False)
 _learn_anew = partial(learn_again, reset=True)
 _evaluate_stochastic = partial(play_three_episodes, deterministic=False)
 _evaluate_returns = partial(play_three_episodes, capture_returns=True)
@@ -249,8 +243,11 @@ _act_stochastic = partial(act_with_agent_in_bare_environment, deterministic=Fals
 _act_with_trusted = partial(act_with_reloaded_policy, trusted=True)
 
 _FALLING = user_code.make_falling_rate(3e-3)
-BATCH_NORM = {"features_extractor_class": LazyValue(user_code.make_batch_norm_extractor_class)}
-WITHOUT_BIAS = {"features_extractor_class": LazyValue(user_code.make_extractor_class_without_bias)}
+BATCH_NORM, WITHOUT_BIAS, _DROPOUT = (
+    {"features_extractor_class": LazyValue(user_code.make_extractor_class, kind)}
+    for kind in ("batch norm", "without bias", "dropout")
+)
+_net_arch = partial(LazyValue, compat.convert_networks_to_net_arch)
 _RMSPROP = {
     "optimizer_class": LazyValue(
         find_in_library, "common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike"
@@ -273,366 +270,304 @@ TRAININGS: Mapping[str, TraceTraining] = {
     # -- what users switch on around SAC, TD3 and DDPG
     # one environment, collected by episodes, as many updates as steps; noise with a state
     **make_trainings("sac td3 ddpg", "episodes", train_freq=(1, "episode"),
-    action_noise=_correlated(0.4),
-              learning_rate=_FALLING, gradient_steps=-1, steps=70),
+        action_noise=_correlated(0.4), learning_rate=_FALLING, gradient_steps=-1, steps=70),
     # noise with a state, one for each of several environments that end at different steps
-    **make_trainings("sac td3 ddpg", "vectorised-noise", Environments(copies=3),
-              action_noise=_correlated(0.4), learning_starts=12),
+    **make_trainings("sac td3 ddpg", "vectorised-noise", copies=3, action_noise=_correlated(0.4),
+        learning_starts=12),
     **make_trainings("sac", "gsde", train_freq=8, gradient_steps=4, use_sde=True, sde_sample_freq=4,
-              use_sde_at_warmup=True, networks={"log_std_init": -1.0, "use_expln": True,
-              "clip_mean": 0.5}, then=[play_three_episodes, _evaluate_stochastic]),
+        use_sde_at_warmup=True,
+        networks={"log_std_init": -1.0, "use_expln": True, "clip_mean": 0.5},
+        then=[play_three_episodes, _evaluate_stochastic]),
     **make_trainings("sac", "temperature", ent_coef="auto_0.1", target_update_interval=3,
-              target_entropy=-1.0, networks={"n_critics": 1}),
-    **make_trainings("sac", "fixed-temperature",
-    Environments(actions="float64", observations="float64"),
-              ent_coef=0.2, networks={"net_arch": {"pi": [16, 16], "qf": [8]}, "n_critics": 3},
-              then=[predict_with_reloaded_policy]),
+        target_entropy=-1.0, networks={"n_critics": 1}),
+    **make_trainings("sac", "fixed-temperature", actions="float64", observations="float64",
+        ent_coef=0.2, networks={"net_arch": {"pi": [16, 16], "qf": [8]}, "n_critics": 3},
+        then=[predict_with_reloaded_policy]),
     # returns of several steps across every kind of end, in a buffer that wraps around
-    **make_trainings("sac td3 ddpg", "n-step", Environments(copies=2), gamma=0.9, n_steps=3),
-    **make_trainings("sac td3", "dictionary", Environments(copies=2, observations="dict-image"),
-              replay_buffer_kwargs=_make_timeout_arguments(False),
-              networks={"share_features_extractor": True},
-              steps=60),
-    **make_trainings("sac td3", "images", Environments(observations="image-channels-first"),
-              default_sizes=True, steps=40),
-    **make_trainings("td3", "delays", Environments(actions="float64", observations="float64"),
-              action_noise=_gaussian(0.2), policy_delay=3, target_policy_noise=0.6,
-              target_noise_clip=0.3, networks={"net_arch": {"pi": [16, 16], "qf": [8]},
-              "n_critics": 3}, then=[predict_with_reloaded_policy]),
+    **make_trainings("sac td3 ddpg", "n-step", copies=2, gamma=0.9, n_steps=3),
+    **make_trainings("sac td3", "dictionary", copies=2, observations="dict-image",
+        replay_buffer_kwargs=_TIMELESS, networks={"share_features_extractor": True}, steps=60),
+    **make_trainings("sac td3", "images", observations="image-channels-first", default_sizes=True,
+        steps=40),
+    **make_trainings("td3", "delays", actions="float64", observations="float64",
+        action_noise=_gaussian(0.2), policy_delay=3, target_policy_noise=0.6, target_noise_clip=0.3,
+        networks={"net_arch": {"pi": [16, 16], "qf": [8]}, "n_critics": 3},
+        then=[predict_with_reloaded_policy]),
     **make_trainings("sac td3 ddpg", "batch-norm", networks=BATCH_NORM),
     # features that are left out by chance in training, neither in acting nor in targets
-    **make_trainings("sac td3", "dropout",
-    networks={"features_extractor_class": LazyValue(user_code.make_dropout_extractor_class)},
-              steps=60),
-    **make_trainings("sac td3 ddpg", "goals", Environments(copies=2, observations="goal"),
-              **_make_hindsight_arguments("future")),
+    **make_trainings("sac td3", "dropout", networks=_DROPOUT, steps=60),
+    **make_trainings("sac td3 ddpg", "goals", copies=2, observations="goal",
+        **_make_hindsight_arguments("future")),
     # hindsight: goals of the whole episode; a buffer that is saved and loaded in between
-    **make_trainings("sac", "goals-of-episodes", Environments(observations="goal"),
-              **_make_hindsight_arguments("episode"), steps=80, then=[save_load_and_continue]),
+    **make_trainings("sac", "goals-of-episodes", observations="goal",
+        **_make_hindsight_arguments("episode"), steps=80, then=[save_load_and_continue]),
     # a normalised environment, whose replay buffer keeps what was seen; saved and loaded
-    **make_trainings("sac td3 ddpg", "normalised", Environments(copies=2,
-              normalize={"clip_obs": 1.5, "clip_reward": 1.0}), action_noise=_gaussian(0.3),
-              callbacks=[make_evaluation_callback], steps=STEPS,
-              then=[save_load_and_continue, play_three_episodes]),
-    **make_trainings("sac td3 ddpg", "memory", Environments(copies=2),
-              replay_buffer_kwargs=_make_timeout_arguments(False), optimize_memory_usage=True,
-              callbacks=[_stop_after_nine_episodes],
-              then=[_learn_anew]),
+    **make_trainings("sac td3 ddpg", "normalised", copies=2,
+        normalize={"clip_obs": 1.5, "clip_reward": 1.0}, action_noise=_gaussian(0.3),
+        callbacks=[make_evaluation_callback], steps=STEPS,
+        then=[save_load_and_continue, play_three_episodes]),
+    **make_trainings("sac td3 ddpg", "memory", copies=2, replay_buffer_kwargs=_TIMELESS,
+        optimize_memory_usage=True, callbacks=[_stop_after_nine_episodes], then=[_learn_anew]),
     **make_trainings("sac", "gsde-unclipped", use_sde=True, networks={"clip_mean": 0.0}, steps=64),
-    **make_trainings("sac", "gsde-saved", use_sde=True, then=[save_load_and_continue],
-              or_plain=True),
+    **make_refusable_trainings("sac", "gsde-saved", use_sde=True, then=[save_load_and_continue]),
     **make_trainings("sac td3", "own-features", networks=BATCH_NORM, default_sizes=True, steps=60),
-    **make_trainings("sac td3", "matrix-actions", Environments(own=user_code.MatrixActions),
-              or_plain=True),
-    **make_trainings("sac td3", "integers", Environments(observations="integer")),
-    **make_trainings("sac td3", "double-actions", Environments(actions="float64"),
-              networks={"net_arch": [8]}, steps=60, or_plain=True),
-    **make_trainings("sac td3", "unscaled-images", Environments(observations="image"),
-              networks={"normalize_images": False}, default_sizes=True, steps=40,
-              then=[_act_with_trusted], or_plain=True),
+    **make_refusable_trainings("sac td3", "matrix-actions", own=user_code.MatrixActions),
+    **make_trainings("sac td3", "integers", observations="integer"),
+    **make_refusable_trainings("sac td3", "double-actions", actions="float64",
+        networks={"net_arch": [8]}, steps=60),
+    **make_refusable_trainings("sac td3", "unscaled-images", observations="image",
+        networks={"normalize_images": False}, default_sizes=True, steps=40,
+        then=[_act_with_trusted]),
     # hindsight with a reward that tells what was achieved from what was desired
-    **make_trainings("sac", "lopsided-goals", Environments(observations="goal",
-              own=user_code.LopsidedGoals), **_make_hindsight_arguments("future")),
+    **make_trainings("sac", "lopsided-goals", observations="goal", own=user_code.LopsidedGoals,
+        **_make_hindsight_arguments("future")),
     **make_trainings("sac td3 ddpg dqn", "n-step-of-two", gamma=0.9, n_steps=2),
     **make_trainings("ppo a2c sac td3 ddpg dqn", "policy-class", steps=64, policy_as_class=True,
-              then=[save_load_and_continue]),
+        then=[save_load_and_continue]),
     # what a replay buffer is given, in several environments; rates fall
-    **make_trainings("sac td3", "own-rows", Environments(copies=2),
-              replay_buffer_class=LazyValue(user_code.make_recording_buffer_class, "ReplayBuffer"),
-              learning_rate=_FALLING,
-              steps=64, then=[capture_learning_rates]),
+    **make_trainings("sac td3", "own-rows", copies=2,
+        replay_buffer_class=LazyValue(user_code.make_recording_buffer_class, "ReplayBuffer"),
+        learning_rate=_FALLING, steps=64, then=[capture_learning_rates]),
     # steps are collected, nothing is updated: no rate falls and no network is trained
     **make_trainings("sac td3 ddpg dqn", "without-updates", learning_rate=_FALLING,
-              gradient_steps=0,
-              then=[capture_learning_rates, partial(train_by_call_of_user, updates=2)]),
+        gradient_steps=0, then=[capture_learning_rates, partial(train_by_call_of_user, updates=2)]),
     **make_trainings("sac", "fixed-temperature-saved", ent_coef=0.3, steps=64,
-              then=[save_load_and_continue]),
+        then=[save_load_and_continue]),
     # targets that follow at every other update of several
     **make_trainings("sac", "target-between-updates", gradient_steps=3, target_update_interval=2),
     # -- around PPO and A2C
     # the ratio leaves the clip range on both sides, the value its own, the gradient its norm
-    **make_trainings("ppo", "clip-active", Environments(copies=2), learning_rate=0.03,
-              batch_size=24, max_grad_norm=0.1, n_epochs=4, clip_range=0.1, clip_range_vf=0.1),
+    **make_trainings("ppo", "clip-active", copies=2, learning_rate=0.03, batch_size=24,
+        max_grad_norm=0.1, n_epochs=4, clip_range=0.1, clip_range_vf=0.1),
     # the divergence stops an update in the middle of its epochs; advantages as they are
-    **make_trainings("ppo", "kl-stop", Environments(copies=3, actions="multi-discrete",
-              observations="multi-discrete"), learning_rate=0.02, n_epochs=6,
-              normalize_advantage=False, ent_coef=0.05, target_kl=0.01, then=[play_three_episodes]),
-    **make_trainings("ppo a2c", "gsde", Environments(copies=2), use_sde=True, sde_sample_freq=4,
-              networks={"use_expln": True, "squash_output": True}),
+    **make_trainings("ppo", "kl-stop", copies=3, actions="multi-discrete",
+        observations="multi-discrete", learning_rate=0.02, n_epochs=6, normalize_advantage=False,
+        ent_coef=0.05, target_kl=0.01, then=[play_three_episodes]),
+    **make_trainings("ppo a2c", "gsde", copies=2, use_sde=True, sde_sample_freq=4,
+        networks={"use_expln": True, "squash_output": True}),
     **make_trainings("ppo", "gsde-every-step", use_sde=True, sde_sample_freq=1, steps=64),
     # images that actor and critic extract apart, each from orthogonal layers
-    **make_trainings("ppo", "images-apart", Environments(observations="image-channels-first"),
-              networks={"share_features_extractor": False}, default_sizes=True, steps=32),
-    **make_trainings("a2c", "gsde-simple", Environments(actions="float64", observations="float64"),
-              gae_lambda=0.9, normalize_advantage=True, use_sde=True,
-              networks={"log_std_init": -1.0, "full_std": False}, then=[play_three_episodes,
-              _evaluate_stochastic]),
-    **make_trainings("ppo a2c", "dictionary", Environments(copies=2, actions="multi-binary",
-              observations="dict", around=[_MONITOR, _CHECK_NAN]),
-              networks={"share_features_extractor": False},
-              then=[play_three_episodes, predict_with_reloaded_policy]),
+    **make_trainings("ppo", "images-apart", observations="image-channels-first",
+        networks={"share_features_extractor": False}, default_sizes=True, steps=32),
+    **make_trainings("a2c", "gsde-simple", actions="float64", observations="float64",
+        gae_lambda=0.9, normalize_advantage=True, use_sde=True,
+        networks={"log_std_init": -1.0, "full_std": False},
+        then=[play_three_episodes, _evaluate_stochastic]),
+    **make_trainings("ppo a2c", "dictionary", copies=2, actions="multi-binary", observations="dict",
+        around=[_MONITOR, _CHECK_NAN], networks={"share_features_extractor": False},
+        then=[play_three_episodes, predict_with_reloaded_policy]),
     # observations and rewards normalised and clipped; statistics frozen, saved and loaded
-    **make_trainings("ppo a2c", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
-              "clip_reward": 1.0, "gamma": 0.9}), learning_rate=_FALLING, gamma=0.9, ent_coef=0.01,
-              callbacks=[make_evaluation_callback],
-              then=[save_load_and_continue, play_three_episodes, _evaluate_stochastic]),
-    **make_trainings("ppo a2c", "images",
-    Environments(copies=2, actions="discrete", observations="image",
-              stack=2), default_sizes=True, steps=64),
-    **make_trainings("ppo a2c", "stacked-dictionary",
-    Environments(copies=2, observations="dict-image",
-              normalize={"norm_reward": False, "norm_obs_keys": ["state"]}, stack=2), steps=64),
-    **make_trainings("ppo", "integers", Environments(actions="discrete", observations="integer"),
-              learning_rate=user_code.make_falling_rate(0.001),
-              networks={"net_arch": LazyValue(compat.convert_networks_to_net_arch, {"pi": [16, 16],
-              "vf": [8]})},
-              callbacks=[_stop_after_nine_episodes],
-              then=[learn_again, _evaluate_stochastic]),
+    **make_trainings("ppo a2c", "normalised", copies=2,
+        normalize={"clip_obs": 1.5, "clip_reward": 1.0, "gamma": 0.9}, learning_rate=_FALLING,
+        gamma=0.9, ent_coef=0.01, callbacks=[make_evaluation_callback],
+        then=[save_load_and_continue, play_three_episodes, _evaluate_stochastic]),
+    **make_trainings("ppo a2c", "images", copies=2, actions="discrete", observations="image",
+        stack=2, default_sizes=True, steps=64),
+    **make_trainings("ppo a2c", "stacked-dictionary", copies=2, observations="dict-image",
+        normalize={"norm_reward": False, "norm_obs_keys": ["state"]}, stack=2, steps=64),
+    **make_trainings("ppo", "integers", actions="discrete", observations="integer",
+        learning_rate=user_code.make_falling_rate(0.001),
+        networks={"net_arch": _net_arch({"pi": [16, 16], "vf": [8]})},
+        callbacks=[_stop_after_nine_episodes], then=[learn_again, _evaluate_stochastic]),
     # binary observations, Adam, and an agent that is trained again from zero
-    **make_trainings("a2c", "again",
-    Environments(actions="multi-discrete", observations="multi-binary"),
-              use_rms_prop=False, learning_rate=_FALLING, then=[_learn_anew]),
-    **make_trainings("a2c", "rmsprop",
-    Environments(copies=2, actions="discrete", observations="discrete"),
-              max_grad_norm=0.05, vf_coef=0.25, networks={"ortho_init": False, **_RMSPROP}),
-    **make_trainings("ppo a2c", "batch-norm", Environments(copies=2), networks=BATCH_NORM,
-              default_sizes=True),
-    **make_trainings("ppo a2c", "gsde-saved", ent_coef=0.05, use_sde=True,
-              networks={"squash_output": True}, then=[save_load_and_continue, _act_with_trusted],
-              or_plain=True),
-    **make_trainings("ppo", "squash-alone", networks={"net_arch": [8], "squash_output": True},
-              or_plain=True),
-    **make_trainings("ppo", "unbounded", Environments(own=user_code.UnboundedActions),
-    or_plain=True),
-    **make_trainings("ppo", "matrix-dictionary", Environments(copies=2, observations="dict",
-              own=user_code.MatrixActions, around=[_MONITOR]), then=[capture_episode_infos],
-              or_plain=True),
-    **make_trainings("ppo", "matrix-bits",
-    Environments(actions="discrete", observations="multi-binary",
-              own=user_code.MatrixBits), then=[act_with_agent_in_bare_environment], or_plain=True),
+    **make_trainings("a2c", "again", actions="multi-discrete", observations="multi-binary",
+        use_rms_prop=False, learning_rate=_FALLING, then=[_learn_anew]),
+    **make_trainings("a2c", "rmsprop", copies=2, actions="discrete", observations="discrete",
+        max_grad_norm=0.05, vf_coef=0.25, networks={"ortho_init": False, **_RMSPROP}),
+    **make_trainings("ppo a2c", "batch-norm", copies=2, networks=BATCH_NORM, default_sizes=True),
+    **make_refusable_trainings("ppo a2c", "gsde-saved", ent_coef=0.05, use_sde=True,
+        networks={"squash_output": True}, then=[save_load_and_continue, _act_with_trusted]),
+    **make_refusable_trainings("ppo", "squash-alone",
+        networks={"net_arch": [8], "squash_output": True}),
+    **make_refusable_trainings("ppo", "unbounded", own=user_code.UnboundedActions),
+    **make_refusable_trainings("ppo", "matrix-dictionary", copies=2, observations="dict",
+        own=user_code.MatrixActions, around=[_MONITOR], then=[capture_episode_infos]),
+    **make_refusable_trainings("ppo", "matrix-bits", actions="discrete",
+        observations="multi-binary", own=user_code.MatrixBits,
+        then=[act_with_agent_in_bare_environment]),
     # the last minibatch of an epoch has one row, whose advantage has no deviation
-    **make_trainings("ppo", "one-left", batch_size=31, or_plain=True),
-    **make_trainings("ppo", "actor-layers", or_plain=True, networks={"net_arch": LazyValue(
-              compat.convert_networks_to_net_arch, {"pi": [16, 16]})}),
-    **make_trainings("ppo", "apart", networks={"ortho_init": False, "net_arch": LazyValue(
-              compat.convert_networks_to_net_arch, {"pi": [16, 16], "vf": [8, 8]})}),
-    **make_trainings("ppo", "without-bias",
-              networks=WITHOUT_BIAS, or_plain=True),
-    **make_trainings("ppo", "stacked-channels-first", Environments(actions="discrete",
-              observations="image-channels-first", stack=2), default_sizes=True, steps=64,
-              or_plain=True),
+    **make_refusable_trainings("ppo", "one-left", batch_size=31),
+    **make_refusable_trainings("ppo", "actor-layers",
+        networks={"net_arch": _net_arch({"pi": [16, 16]})}),
+    **make_trainings("ppo", "apart",
+        networks={"ortho_init": False, "net_arch": _net_arch({"pi": [16, 16], "vf": [8, 8]})}),
+    **make_refusable_trainings("ppo", "without-bias", networks=WITHOUT_BIAS),
+    **make_refusable_trainings("ppo", "stacked-channels-first", actions="discrete",
+        observations="image-channels-first", stack=2, default_sizes=True, steps=64),
     # what a monitor of all copies notes of an episode, with a word of the environment's
-    **make_trainings("a2c", "informed", Environments(copies=2, own=user_code.PlaceInInfo,
-              around=[make_vector_wrapper("VecMonitor", info_keywords=("place",))]),
-              then=[capture_episode_infos],
-              or_plain=True),
+    **make_refusable_trainings("a2c", "informed", copies=2, own=user_code.PlaceInInfo,
+        around=[make_vector_wrapper("VecMonitor", info_keywords=("place",))],
+        then=[capture_episode_infos]),
     # which steps of a first rollout start an episode, as its buffer keeps them
     **make_trainings("ppo a2c", "starts", n_steps=32, steps=32,
-                    then=[capture_episode_starts_of_last_rollout]),
-    **make_trainings("ppo", "double-rewards",
-    Environments(copies=2, around=[user_code.ReducedFloat64Rewards],
-              normalize={"norm_obs": False})),
+        then=[capture_episode_starts_of_last_rollout]),
+    **make_trainings("ppo", "double-rewards", copies=2, around=[user_code.ReducedFloat64Rewards],
+        normalize={"norm_obs": False}),
     # what the buffer of a rollout is given, of choices in several environments
-    **make_trainings("ppo a2c", "own-rows", Environments(copies=3, actions="discrete"),
-              steps=48, rollout_buffer_class=LazyValue(
-              user_code.make_recording_buffer_class, "RolloutBuffer")),
+    **make_trainings("ppo a2c", "own-rows", copies=3, actions="discrete", steps=48,
+        rollout_buffer_class=LazyValue(user_code.make_recording_buffer_class, "RolloutBuffer")),
     # what the buffer of a rollout is given, of dictionaries in one environment
-    **make_trainings("ppo", "own-rows-of-dictionaries", Environments(observations="dict"),
-              steps=32, rollout_buffer_class=LazyValue(
-              user_code.make_recording_buffer_class, "DictRolloutBuffer")),
+    **make_trainings("ppo", "own-rows-of-dictionaries", observations="dict", steps=32,
+        rollout_buffer_class=LazyValue(user_code.make_recording_buffer_class, "DictRolloutBuffer")),
     # -- one environment
     **make_trainings("td3", "one-environment", action_noise=_gaussian(0.8), tau=0.2,
-              policy_delay=3),
+        policy_delay=3),
     **make_trainings("dqn", "one-environment", tau=0.5, train_freq=4, target_update_interval=10,
-              exploration_initial_eps=0.9, exploration_final_eps=0.1, exploration_fraction=0.5),
+        exploration_initial_eps=0.9, exploration_final_eps=0.1, exploration_fraction=0.5),
     # -- around any agent, and what users do with one
-    **make_trainings("ppo sac td3 dqn", "saved", then=[save_load_and_continue,
-              act_with_reloaded_policy],
-    or_plain=True),
+    **make_refusable_trainings("ppo sac td3 dqn", "saved",
+        then=[save_load_and_continue, act_with_reloaded_policy]),
     # an agent that is saved compiled, and loaded as it was before
-    **make_trainings("ppo sac", "saved-compiled", then=[partial(save_load_and_continue,
-              compiled=True)],
-    or_plain=True),
-    **make_trainings("ppo sac", "saved-numbers",
-    networks={"optimizer_kwargs": {"eps": np.float64(1e-5)}},
-              then=[save_load_and_continue], or_plain=True),
-    **make_trainings("ppo sac", "saved-rate",
-    learning_rate=user_code.make_falling_rate(0.003, np.float64),
-              then=[save_load_and_continue], or_plain=True),
-    **make_trainings("ppo td3", "saved-without-sizes", networks={"net_arch": None}, steps=60,
-              then=[save_load_and_continue], or_plain=True),
-    **make_trainings("ppo sac", "loaded-for-more", then=[partial(save_load_and_continue, copies=2)],
-    or_plain=True),
-    **make_trainings("sac", "loaded-for-other-steps", steps=64,
-    then=[partial(save_load_and_continue, train_freq=4)],
-              or_plain=True),
+    **make_refusable_trainings("ppo sac", "saved-compiled",
+        then=[partial(save_load_and_continue, compiled=True)]),
+    **make_refusable_trainings("ppo sac", "saved-numbers",
+        networks={"optimizer_kwargs": {"eps": np.float64(1e-5)}}, then=[save_load_and_continue]),
+    **make_refusable_trainings("ppo sac", "saved-rate",
+        learning_rate=user_code.make_falling_rate(0.003, np.float64),
+        then=[save_load_and_continue]),
+    **make_refusable_trainings("ppo td3", "saved-without-sizes", networks={"net_arch": None},
+        steps=60, then=[save_load_and_continue]),
+    **make_refusable_trainings("ppo sac", "loaded-for-more",
+        then=[partial(save_load_and_continue, copies=2)]),
+    **make_refusable_trainings("sac", "loaded-for-other-steps", steps=64,
+        then=[partial(save_load_and_continue, train_freq=4)]),
     # a normalised environment in place of another, in which the training goes on
-    **make_trainings("ppo sac", "another-environment", Environments(normalize={}),
-              then=[set_other_environment, learn_again], or_plain=True),
+    **make_refusable_trainings("ppo sac", "another-environment", normalize={},
+        then=[set_other_environment, learn_again]),
     # a callback that does not say whether to go on
     **make_trainings("ppo sac", "silent-callback",
-    callbacks=[lambda session: user_code.SilentCallback()], steps=STEPS,
-              then=[learn_again]),
+        callbacks=[lambda session: user_code.SilentCallback()], steps=STEPS, then=[learn_again]),
     **make_trainings("ppo sac", "stopped",
-    callbacks=[lambda session: user_code.CountingCallback(50)], then=[learn_again]),
+        callbacks=[lambda session: user_code.CountingCallback(50)], then=[learn_again]),
     # a device by its number that this machine lacks; other layers than the plain ones
-    **make_trainings("ppo sac", "missing-device", device=LazyValue(name_missing_device),
-              networks={"net_arch": [8]}, steps=60, or_plain=True),
+    **make_refusable_trainings("ppo sac", "missing-device", device=LazyValue(name_missing_device),
+        networks={"net_arch": [8]}, steps=60),
     # a loaded agent goes on with a replay buffer from a machine with another device
-    **make_trainings("sac td3", "rows-from-elsewhere",
-    then=[partial(save_load_and_continue, rows_from_elsewhere=True)],
-              or_plain=True),
+    **make_refusable_trainings("sac td3", "rows-from-elsewhere",
+        then=[partial(save_load_and_continue, rows_from_elsewhere=True)]),
     # no update while steps are collected; the user asks for some afterwards
     **make_trainings("sac td3", "by-hand", gradient_steps=0,
-    then=[partial(train_by_call_of_user, updates=5)]),
+        then=[partial(train_by_call_of_user, updates=5)]),
     # a plain environment with rewards in single precision, whose episodes are counted; single steps
-    **make_trainings("ppo sac", "counted", Environments(own=user_code.PlaceInInfo),
-    then=[capture_episode_infos,
-              _evaluate_returns, act_with_agent_in_bare_environment, _act_stochastic]),
-    **make_trainings("ppo sac", "evaluated-together", Environments(evaluation_copies=2),
-              callbacks=[make_evaluation_callback],
-              then=[partial(_evaluate_returns, deterministic=False)],
-              or_plain=True),
+    **make_trainings("ppo sac", "counted", own=user_code.PlaceInInfo,
+        then=[capture_episode_infos, _evaluate_returns, act_with_agent_in_bare_environment,
+            _act_stochastic]),
+    **make_refusable_trainings("ppo sac", "evaluated-together", evaluation_copies=2,
+        callbacks=[make_evaluation_callback],
+        then=[partial(_evaluate_returns, deterministic=False)]),
     # environments that are made by name with arguments, and seeded by chance
-    **make_trainings("ppo", "made-by-name",
-    Environments(copies=2, together=make_environments_by_name), seed=None,
-              or_plain=True),
-    **make_trainings("ppo", "in-processes",
-    Environments(copies=2, together=make_environments_in_processes), or_plain=True),
+    **make_refusable_trainings("ppo", "made-by-name", copies=2, together=make_environments_by_name,
+        seed=None),
+    **make_refusable_trainings("ppo", "in-processes", copies=2,
+        together=make_environments_in_processes),
     # one environment that stands for two
-    **make_trainings("ppo", "same-instance", Environments(copies=2,
-              together=repeat_one_environment), or_plain=True),
-    **make_trainings("ppo sac", "own-space", Environments(own=user_code.OwnSpace),
-    then=[act_with_agent_in_bare_environment],
-              or_plain=True),
-    **make_trainings("ppo sac", "float-images", Environments(observations="dict-image",
-              own=user_code.FloatImages), networks={"normalize_images": False}, steps=60,
-              or_plain=True),
+    **make_refusable_trainings("ppo", "same-instance", copies=2, together=repeat_one_environment),
+    **make_refusable_trainings("ppo sac", "own-space", own=user_code.OwnSpace,
+        then=[act_with_agent_in_bare_environment]),
+    **make_refusable_trainings("ppo sac", "float-images", observations="dict-image",
+        own=user_code.FloatImages, networks={"normalize_images": False}, steps=60),
     # images that are transposed below another wrapper
-    **make_trainings("ppo sac", "transposed", Environments(observations="image",
-              around=[make_vector_wrapper("VecTransposeImage"), _CHECK_NAN]), default_sizes=True,
-              steps=40,
-              or_plain=True),
-    **make_trainings("ppo sac", "normalised-images", Environments(observations="image",
-              normalize={"norm_reward": False}), default_sizes=True, steps=40, or_plain=True),
-    **make_trainings("ppo", "normalised-images-own-features",
-              Environments(observations="image-channels-first", normalize={"norm_reward": False}),
-              networks=BATCH_NORM, steps=40),
-    **make_trainings("ppo sac", "normalised-images-saved",
-              Environments(observations="image-channels-first", normalize={"norm_reward": False}),
-              networks={"normalize_images": False}, default_sizes=True, steps=40,
-              then=[save_load_and_continue],
-              or_plain=True),
-    **make_trainings("ppo sac", "normalised-integers",
-    Environments(observations="integer", normalize={})),
-    **make_trainings("ppo sac", "normalised-rewards", Environments(observations="dict",
-              normalize={"norm_obs": False}), callbacks=[make_evaluation_callback], steps=STEPS,
-              or_plain=True),
-    **make_trainings("ppo", "normalised-rewards-of-dictionaries", Environments(observations="dict",
-              normalize={"norm_obs": False}), or_plain=True),
-    **make_trainings("ppo", "normalised-rewards-of-choices", Environments(observations="discrete",
-              normalize={"norm_obs": False}), or_plain=True),
-    **make_trainings("ppo sac", "gsde-of-choices", Environments(observations="discrete"),
-    use_sde=True,
-              or_plain=True),
+    **make_refusable_trainings("ppo sac", "transposed", observations="image",
+        around=[make_vector_wrapper("VecTransposeImage"), _CHECK_NAN], default_sizes=True,
+        steps=40),
+    **make_refusable_trainings("ppo sac", "normalised-images", observations="image",
+        normalize={"norm_reward": False}, default_sizes=True, steps=40),
+    **make_trainings("ppo", "normalised-images-own-features", observations="image-channels-first",
+        normalize={"norm_reward": False}, networks=BATCH_NORM, steps=40),
+    **make_refusable_trainings("ppo sac", "normalised-images-saved",
+        observations="image-channels-first", normalize={"norm_reward": False},
+        networks={"normalize_images": False}, default_sizes=True, steps=40,
+        then=[save_load_and_continue]),
+    **make_trainings("ppo sac", "normalised-integers", observations="integer", normalize={}),
+    **make_refusable_trainings("ppo sac", "normalised-rewards", observations="dict",
+        normalize={"norm_obs": False}, callbacks=[make_evaluation_callback], steps=STEPS),
+    **make_refusable_trainings("ppo", "normalised-rewards-of-dictionaries", observations="dict",
+        normalize={"norm_obs": False}),
+    **make_refusable_trainings("ppo", "normalised-rewards-of-choices", observations="discrete",
+        normalize={"norm_obs": False}),
+    **make_refusable_trainings("ppo sac", "gsde-of-choices", observations="discrete", use_sde=True),
     **make_trainings("ppo sac", "gsde-apart", use_sde=True, networks={"sde_net_arch": [8]}),
-    **make_trainings("sac td3", "memory-and-timeouts",
-    replay_buffer_kwargs=_make_timeout_arguments(True),
-              optimize_memory_usage=True, or_plain=True),
-    **make_trainings("ppo dqn", "atari",
-    Environments(actions="discrete", observations="image", own=make_atari_environment),
-              default_sizes=True, steps=64, then=[_evaluate_returns], or_plain=True),
-    **make_trainings("ppo dqn", "atari-bare", Environments(actions="discrete", observations="image",
-              own=_BARE_ATARI), default_sizes=True, steps=64, or_plain=True),
+    **make_refusable_trainings("sac td3", "memory-and-timeouts",
+        replay_buffer_kwargs=LazyValue(_make_timeout_arguments, True), optimize_memory_usage=True),
+    **make_refusable_trainings("ppo dqn", "atari", actions="discrete", observations="image",
+        own=make_atari_environment, default_sizes=True, steps=64, then=[_evaluate_returns]),
+    **make_refusable_trainings("ppo dqn", "atari-bare", actions="discrete", observations="image",
+        own=_BARE_ATARI, default_sizes=True, steps=64),
     # what users call by themselves: counts, parameters, a row of a rollout, loading
     **make_trainings("ppo", "helpers", steps=64,
-    callbacks=[lambda session: user_code.StartingCallback()],
-              then=[utility_calls.capture_counts_of_monitor,
-              utility_calls.act_with_halved_parameter_vector,
-              utility_calls.reset_three_times_after_seed, utility_calls.fill_rollout_row_by_row,
-              utility_calls.load_with_and_without_force_reset,
-              utility_calls.reload_agent_with_listed_net_arch]),
+        callbacks=[lambda session: user_code.StartingCallback()],
+        then=[utility_calls.capture_counts_of_monitor,
+            utility_calls.act_with_halved_parameter_vector,
+            utility_calls.reset_three_times_after_seed, utility_calls.fill_rollout_row_by_row,
+            utility_calls.load_with_and_without_force_reset,
+            utility_calls.reload_agent_with_listed_net_arch]),
     **make_trainings("sac", "helpers-of-critics", steps=64,
-              then=[utility_calls.act_with_reloaded_actor]),
+        then=[utility_calls.act_with_reloaded_actor]),
     # an agent that sees two categories acts by itself
-    **make_trainings("ppo", "single-categories", Environments(observations="multi-discrete"),
-    steps=64,
-              then=[act_with_agent_in_bare_environment]),
+    **make_trainings("ppo", "single-categories", observations="multi-discrete", steps=64,
+        then=[act_with_agent_in_bare_environment]),
     # an environment that stands in a monitor of the user's, which notes a word of its own
-    **make_trainings("ppo sac", "monitored", Environments(own=user_code.make_monitored_environment),
-    steps=64,
-              then=[capture_episode_infos, _evaluate_returns]),
+    **make_trainings("ppo sac", "monitored", own=user_code.make_monitored_environment, steps=64,
+        then=[capture_episode_infos, _evaluate_returns]),
     # numbers in a dictionary that have the shape of an image and are none
-    **make_trainings("ppo sac", "numbers-like-images", Environments(observations="dict-image",
-              own=user_code.FloatImages), steps=60),
+    **make_trainings("ppo sac", "numbers-like-images", observations="dict-image",
+        own=user_code.FloatImages, steps=60),
     # callbacks of the library, each in its place, and files of an agent that is used again
-    **make_trainings("ppo a2c sac td3 ddpg dqn", "callbacks", Environments(copies=2, normalize={},
-              own=user_code.SuccessInInfo), steps=64,
-              callbacks=[utility_calls.make_checkpoint_callback, utility_calls.make_callback_list,
-              utility_calls.make_early_stopping_callback],
-              then=[learn_again, utility_calls.capture_contents_of_file,
-              utility_calls.set_parameters_and_act,
-              utility_calls.reload_agent_from_memory]),
-    **make_trainings("ppo", "looked-into", Environments(copies=2, own=user_code.SuccessInInfo,
-              around=[_MONITOR, make_vector_wrapper("VecCheckNan")], normalize={}), steps=64,
-              then=[utility_calls.inspect_vectorised_environments,
-              utility_calls.learn_in_registered_environment]),
+    **make_trainings("ppo a2c sac td3 ddpg dqn", "callbacks", copies=2, normalize={},
+        own=user_code.SuccessInInfo, steps=64,
+        callbacks=[utility_calls.make_checkpoint_callback, utility_calls.make_callback_list,
+            utility_calls.make_early_stopping_callback],
+        then=[learn_again, utility_calls.capture_contents_of_file,
+            utility_calls.set_parameters_and_act, utility_calls.reload_agent_from_memory]),
+    **make_trainings("ppo", "looked-into", copies=2, own=user_code.SuccessInInfo,
+        around=[_MONITOR, make_vector_wrapper("VecCheckNan")], normalize={}, steps=64,
+        then=[utility_calls.inspect_vectorised_environments,
+            utility_calls.learn_in_registered_environment]),
     **make_trainings("ppo sac", "errors", steps=64,
-              then=[utility_calls.capture_errors_of_wrong_calls]),
+        then=[utility_calls.capture_errors_of_wrong_calls]),
     # -- around DQN
-    **make_trainings("dqn", "target-interval", Environments(copies=3),
-              learning_rate=user_code.make_falling_rate(0.01), max_grad_norm=0.05, tau=0.5,
-              target_update_interval=10, exploration_initial_eps=0.8, exploration_final_eps=0.1,
-              exploration_fraction=0.6),
+    **make_trainings("dqn", "target-interval", copies=3,
+        learning_rate=user_code.make_falling_rate(0.01), max_grad_norm=0.05, tau=0.5,
+        target_update_interval=10, exploration_initial_eps=0.8, exploration_final_eps=0.1,
+        exploration_fraction=0.6),
     # one environment, collected by two episodes, as many updates as steps; integer observations
-    **make_trainings("dqn", "episodes", Environments(observations="integer"),
-    train_freq=(2, "episode"),
-              gradient_steps=-1, target_update_interval=15,
-              then=[play_three_episodes, _evaluate_stochastic]),
+    **make_trainings("dqn", "episodes", observations="integer", train_freq=(2, "episode"),
+        gradient_steps=-1, target_update_interval=15,
+        then=[play_three_episodes, _evaluate_stochastic]),
     # returns of several steps across every kind of end, in a buffer that wraps around
-    **make_trainings("dqn", "n-step", Environments(copies=2), gamma=0.9, n_steps=3,
-              target_update_interval=20),
-    **make_trainings("dqn", "images", Environments(copies=2, observations="image", stack=2),
-              target_update_interval=10, default_sizes=True, steps=60),
-    **make_trainings("dqn", "dictionary",
-    Environments(copies=2, observations="dict", around=[_MONITOR],
-              normalize={"norm_reward": False, "norm_obs_keys": ["state"]}),
-              target_update_interval=20, then=[save_load_and_continue, play_three_episodes,
-              predict_with_reloaded_policy]),
-    **make_trainings("dqn", "batch-norm", Environments(observations="float64"),
-              replay_buffer_kwargs=_make_timeout_arguments(False), target_update_interval=20,
-              networks=BATCH_NORM),
-    **make_trainings("dqn", "memory",
-    Environments(observations="dict", around=[make_vector_wrapper("VecExtractDictObs",
-              key="state")]), replay_buffer_kwargs=_make_timeout_arguments(False),
-              target_update_interval=20,
-              optimize_memory_usage=True, policy="MlpPolicy", callbacks=[make_evaluation_callback]),
-    **make_trainings("dqn", "goals", Environments(observations="goal"),
-    **_make_hindsight_arguments("final"),
-              target_update_interval=20),
+    **make_trainings("dqn", "n-step", copies=2, gamma=0.9, n_steps=3, target_update_interval=20),
+    **make_trainings("dqn", "images", copies=2, observations="image", stack=2,
+        target_update_interval=10, default_sizes=True, steps=60),
+    **make_trainings("dqn", "dictionary", copies=2, observations="dict", around=[_MONITOR],
+        normalize={"norm_reward": False, "norm_obs_keys": ["state"]}, target_update_interval=20,
+        then=[save_load_and_continue, play_three_episodes, predict_with_reloaded_policy]),
+    **make_trainings("dqn", "batch-norm", observations="float64", replay_buffer_kwargs=_TIMELESS,
+        target_update_interval=20, networks=BATCH_NORM),
+    **make_trainings("dqn", "memory", observations="dict",
+        around=[make_vector_wrapper("VecExtractDictObs", key="state")],
+        replay_buffer_kwargs=_TIMELESS, target_update_interval=20, optimize_memory_usage=True,
+        policy="MlpPolicy", callbacks=[make_evaluation_callback]),
+    **make_trainings("dqn", "goals", observations="goal", **_make_hindsight_arguments("final"),
+        target_update_interval=20),
     # targets after a number of steps that goes on when the agent is trained again from zero
     **make_trainings("dqn", "again", target_update_interval=30, steps=110, then=[_learn_anew]),
     **make_trainings("dqn", "own-features", target_update_interval=20, networks=BATCH_NORM,
-              default_sizes=True),
-    **make_trainings("dqn", "chances", exploration_final_eps=0.6,
-    then=[act_with_agent_in_bare_environment, _act_stochastic],
-              or_plain=True),
-    **make_trainings("dqn", "chances-of-choices", Environments(observations="discrete"),
-              exploration_final_eps=0.6, then=[_act_stochastic], or_plain=True),
-    **make_trainings("dqn", "chances-of-images", Environments(observations="image"),
-              exploration_final_eps=0.6, default_sizes=True, steps=60, then=[_act_stochastic],
-              or_plain=True),
-    **make_trainings("dqn", "stacked-channels-first",
-    Environments(observations="image-channels-first",
-              stack=2), default_sizes=True, steps=60, or_plain=True),
+        default_sizes=True),
+    **make_refusable_trainings("dqn", "chances", exploration_final_eps=0.6,
+        then=[act_with_agent_in_bare_environment, _act_stochastic]),
+    **make_refusable_trainings("dqn", "chances-of-choices", observations="discrete",
+        exploration_final_eps=0.6, then=[_act_stochastic]),
+    **make_refusable_trainings("dqn", "chances-of-images", observations="image",
+        exploration_final_eps=0.6, default_sizes=True, steps=60, then=[_act_stochastic]),
+    **make_refusable_trainings("dqn", "stacked-channels-first", observations="image-channels-first",
+        stack=2, default_sizes=True, steps=60),
     # what a replay buffer is given, of dictionaries in several environments; rates fall
-    **make_trainings("dqn", "own-rows", Environments(copies=2, observations="dict"),
-              learning_rate=_FALLING, replay_buffer_class=LazyValue(
-              user_code.make_recording_buffer_class, "DictReplayBuffer"),
-              steps=64, then=[capture_learning_rates]),
+    **make_trainings("dqn", "own-rows", copies=2, observations="dict", learning_rate=_FALLING,
+        replay_buffer_class=LazyValue(user_code.make_recording_buffer_class, "DictReplayBuffer"),
+        steps=64, then=[capture_learning_rates]),
     # more environments than steps between copies of the target
-    **make_trainings("dqn", "target-at-every-step", Environments(copies=3), train_freq=1,
-              target_update_interval=2),
+    **make_trainings("dqn", "target-at-every-step", copies=3, train_freq=1,
+        target_update_interval=2),
 }  # fmt: skip
 
 

@@ -10,13 +10,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.train.training import (
-    OWN,
-    Library,
-    find_output_layers,
-    make_arguments_of_request,
-)
-from rlregress.probing.heads import call_prepare_with_heads
+from rlregress.frameworks.sb3.train import training
+from rlregress.frameworks.sb3.train.training import OWN, Library
 from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
@@ -54,12 +49,8 @@ def make_agent_of_request(
     """Return an untrained agent with ``environments`` copies of its environment."""
     variant.raise_if_unsupported(library.title, "n_steps", "statistics", "running")
     vectorised = _wrap_in_normaliser(gyms.make_vec_env(request.make_env, environments), variant)
-    arguments = make_arguments_of_request(request, vectorised.action_space.shape, library)
-    if variant.n_steps > 1:
-        arguments["n_steps"] = variant.n_steps
-    model = library.make_agent(request.algorithm, vectorised, seed=request.seed, **arguments)
-    call_prepare_with_heads(request, lambda: find_output_layers(model))
-    return model
+    further = {"n_steps": variant.n_steps} if variant.n_steps > 1 else {}
+    return training.make_agent_of_request(request, library, vectorised, **further)
 
 
 def collect_transitions(

@@ -67,6 +67,12 @@ class Session:
         """Return the path of a file in the folder."""
         return os.path.join(self.folder, name)
 
+    def save_model(self, name: str) -> str:
+        """Save the agent to a file in the folder, and return its path."""
+        path = self.get_path(name)
+        self.model.save(path)
+        return path
+
 
 Step = Callable[[Session], Any]
 
@@ -230,10 +236,10 @@ def save_load_and_continue(
         rows_from_elsewhere: the buffer comes from a device that this machine lacks.
         **options: further arguments of ``load``.
     """
-    model, path = session.model, session.get_path("model.zip")
+    model = session.model
     if compiled:
         model.policy = user_code.CompiledModule(model.policy)
-    model.save(path)
+    path = session.save_model("model.zip")
     if copies:
         environment = session.environments.make_wrapped_environment(copies=copies)
     else:

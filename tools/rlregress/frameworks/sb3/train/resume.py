@@ -24,7 +24,7 @@ def train_and_resume(request: TrainingRequest, restored: bool, library: Library 
         with isolate_random_generators():
             model = _save_and_load_agent(model)
     model.learn(request.total_steps // 2, reset_num_timesteps=False)
-    return make_trained_agent(model, {}, library)
+    return make_trained_agent(model, {})
 
 
 def _save_and_load_agent(model: Any) -> Any:

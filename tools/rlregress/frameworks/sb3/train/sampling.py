@@ -53,15 +53,14 @@ def _note_minibatches_of_rollouts(model: Any, minibatches: list[Minibatch]) -> N
         rows: Any = (
             copy_to_flat_array(data.mask).astype(bool) if hasattr(data, "mask") else slice(None)
         )
+        numbers = {"log_probs": data.old_log_prob, "policy_log_probs": answer[1],
+                   "values": data.old_values, "advantages": data.advantages,
+                   "returns": data.returns}  # fmt: skip
         minibatches.append(
             Minibatch(
                 observations=copy_to_array(data.observations)[rows],
                 actions=copy_to_array(data.actions)[rows],
-                log_probs=copy_to_flat_array(data.old_log_prob)[rows],
-                policy_log_probs=copy_to_flat_array(answer[1])[rows],
-                values=copy_to_flat_array(data.old_values)[rows],
-                advantages=copy_to_flat_array(data.advantages)[rows],
-                returns=copy_to_flat_array(data.returns)[rows],
+                **{name: copy_to_flat_array(part)[rows] for name, part in numbers.items()},
             )
         )
         return answer

@@ -21,14 +21,13 @@ from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffe
 
 
 class _CheckpointCallback(BaseCallback):
-    def __init__(self, request: SeededTraining, library: Library) -> None:
+    def __init__(self, request: SeededTraining) -> None:
         super().__init__()
         self._look = request.make_checkpoint_caller()
-        self._library = library
 
     def _on_rollout_start(self) -> None:
         # the updates of all steps so far are done
-        self._look(self.num_timesteps, lambda: make_trained_agent(self.model, {}, self._library))
+        self._look(self.num_timesteps, lambda: make_trained_agent(self.model, {}))
 
     _on_training_end = _on_rollout_start
 
@@ -58,9 +57,9 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
         seed_generators(seeds.exploration)
         model.action_space.seed(seeds.exploration)
         model.get_env().seed(seeds.environment)
-        model.learn(request.total_steps, callback=_CheckpointCallback(request, library))
+        model.learn(request.total_steps, callback=_CheckpointCallback(request))
     environment.close()
-    return make_trained_agent(model, {}, library)
+    return make_trained_agent(model, {})
 
 
 def describe_sources_of_chance() -> dict[str, str]:

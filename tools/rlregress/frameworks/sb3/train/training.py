@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,6 @@ from rlregress.probing.seeded_training import copy_tensors_to_arrays
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
 
 
-def _return_no_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Library:
     """The library whose algorithms are trained: Stable-Baselines3, or one that extends it.
@@ -46,14 +43,11 @@ class Library:
         title: of the library.
         algorithms: algorithm -> class.
         networks: algorithm -> further arguments of its policy.
-        memory: (policy, rows, whether for ``predict_values`` alone) -> further arguments of the
-            functions of an actor-critic policy, with each row the first one of an episode.
     """
 
     title: str = "Stable-Baselines3"
     algorithms: Mapping[str, Any] = field(default_factory=lambda: ALGORITHMS)
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    memory: Callable[..., dict[str, Any]] = _return_no_memory
 
     def make_agent(
         self, algorithm: str, environment: Any, policy: str = "", **arguments: Any
@@ -226,13 +220,23 @@ def make_policy_function(model) -> Policy:
     return lambda observations: model.predict(observations, deterministic=True)[0]
 
 
-def _make_value_function(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
+def _make_initial_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
+    """Return what a recurrent policy takes beside ``rows`` observations that start episodes."""
+    if not hasattr(policy, "lstm_actor"):
+        return {}
+    size = (policy.lstm_actor.num_layers, rows, policy.lstm_actor.hidden_size)
+    nothing = (torch.zeros(size), torch.zeros(size))
+    states = nothing if for_values else SimpleNamespace(pi=nothing, vf=nothing)
+    return {"lstm_states": states, "episode_starts": torch.ones(rows)}
+
+
+def _make_value_function(model: Any) -> Callable[[np.ndarray], np.ndarray]:
     def estimate_values(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             tensor = compat.convert_to_policy_tensor(model.policy, observations)
             if hasattr(model.policy, "value_net"):
                 compat.add_current_methods_to_policy(model.policy)
-                memory = library.memory(model.policy, len(tensor), for_values=True)
+                memory = _make_initial_memory(model.policy, len(tensor), for_values=True)
                 return model.policy.predict_values(tensor, **memory).numpy().reshape(-1)
             if not hasattr(model, "actor"):
                 # values of actions [rows, actions], or their quantiles [rows, quantiles, actions]
@@ -274,12 +278,12 @@ def find_output_layers(model: Any) -> Heads:
     )
 
 
-def _make_drawing_function(model: Any, library: Library) -> Any:
+def _make_drawing_function(model: Any) -> Any:
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = compat.convert_to_policy_tensor(model.policy, observations)
         with fix_draws_of_normal_distributions(numbers):
             if hasattr(model.policy, "value_net"):
-                memory = library.memory(model.policy, len(tensor))
+                memory = _make_initial_memory(model.policy, len(tensor))
                 actions = model.policy(tensor, **memory)[0].detach()
                 return actions, model.policy.evaluate_actions(tensor, actions, **memory)[1]
             if hasattr(model.actor, "log_std"):
@@ -301,11 +305,20 @@ def make_arguments_of_request(
     )
 
 
-def make_agent_of_request(request: TrainingRequest, library: Library = OWN) -> Any:
-    """Make the requested environment and agent as a user does, and call ``prepare``."""
-    environment = gyms.convert_environment(request.make_env())
+def make_agent_of_request(
+    request: TrainingRequest, library: Library = OWN, environment: Any = None, **further: Any
+) -> Any:
+    """Make the requested environment and agent as a user does, and call ``prepare``.
+
+    Args:
+        environment: the one that the agent gets; None: the requested one.
+        **further: arguments of the algorithm's class beside the requested ones.
+    """
+    if environment is None:
+        environment = gyms.convert_environment(request.make_env())
     arguments = make_arguments_of_request(request, environment.action_space.shape, library)
-    model = library.make_agent(request.algorithm, environment, seed=request.seed, **arguments)
+    arguments.update(seed=request.seed, **further)
+    model = library.make_agent(request.algorithm, environment, **arguments)
     call_prepare_with_heads(request, lambda: find_output_layers(model))
     return model
 
@@ -324,21 +337,19 @@ def train(request: TrainingRequest, library: Library = OWN) -> Trained:
         watch.continue_from_record(model.num_timesteps, diagnostics)
         steps_left = request.total_steps - model.num_timesteps
         model.learn(steps_left, callback=watch, reset_num_timesteps=False)
-    return make_trained_agent(model, watch.diagnostics, library)
+    return make_trained_agent(model, watch.diagnostics)
 
 
-def make_trained_agent(
-    model: Any, diagnostics: Mapping[str, list[float]], library: Library = OWN
-) -> Trained:
+def make_trained_agent(model: Any, diagnostics: Mapping[str, list[float]]) -> Trained:
     """Return the agent of a training that has ended."""
     parameters = dict(copy_tensors_to_arrays(model.policy.state_dict()))
     if getattr(model, "log_ent_coef", None) is not None:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
     return Trained(
         make_policy_function(model),
-        _make_value_function(model, library),
+        _make_value_function(model),
         parameters,
         model.num_timesteps,
         diagnostics,
-        _make_drawing_function(model, library),
+        _make_drawing_function(model),
     )

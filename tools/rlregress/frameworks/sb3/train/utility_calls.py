@@ -25,16 +25,13 @@ from rlregress.frameworks.sb3.train.recorded_training import (
 )
 from rlregress.probing.interface import Unsupported
 
-#: episodes that are counted, of 7 and 10 steps.
-_EPISODES = 2
-
 
 def capture_counts_of_monitor(session: Session) -> None:
     """Capture the counts of a ``Monitor`` after episodes, and its error if a reset is missing."""
-    monitor = find_in_library("common.monitor", "Monitor")(
-        session.environments.make_one_environment()
-    )
-    for _ in range(_EPISODES):
+    environment = session.environments.make_one_environment()
+    monitor = find_in_library("common.monitor", "Monitor")(environment)
+    # of 7 and 10 steps
+    for _ in range(2):
         gyms.reset_to_observation(monitor)
         is_over = False
         while not is_over:
@@ -88,8 +85,7 @@ def fill_rollout_row_by_row(session: Session) -> None:
 
 def load_with_and_without_force_reset(session: Session) -> None:
     """Load an agent with ``force_reset`` on and off; capture whether the next ``learn`` resets."""
-    path = session.get_path("whole")
-    session.model.save(path)
+    path = session.save_model("whole")
     environment = DummyVecEnv([session.environments.make_one_environment])
     is_anew = []
     for anew in (True, False):
@@ -103,9 +99,8 @@ def load_with_and_without_force_reset(session: Session) -> None:
 
 def make_checkpoint_callback(session: Session) -> Any:
     """Return a callback that saves the agent every few steps."""
-    return find_in_library("common.callbacks", "CheckpointCallback")(
-        9, session.get_path("checkpoints")
-    )
+    callback = find_in_library("common.callbacks", "CheckpointCallback")
+    return callback(9, session.get_path("checkpoints"))
 
 
 def make_callback_list(session: Session) -> Any:
@@ -130,8 +125,7 @@ def make_early_stopping_callback(session: Session) -> Any:
 
 def set_parameters_and_act(session: Session) -> None:
     """Set all parameters from a file, then those of the policy alone; act after each."""
-    model, path = session.model, session.get_path("parameters")
-    model.save(path)
+    model, path = session.model, session.save_model("parameters")
     halved = {name: 0.5 * value for name, value in model.get_parameters()["policy"].items()}
     for parameters in (path, {"policy": halved}):
         model.set_parameters(parameters, exact_match=parameters is path)
@@ -140,13 +134,11 @@ def set_parameters_and_act(session: Session) -> None:
 
 def capture_contents_of_file(session: Session) -> None:
     """Capture the names of objects in a saved file, and the policy's training mode on and off."""
-    model, path = session.model, session.get_path("parts")
-    model.save(path)
+    model, path = session.model, session.save_model("parts")
     data, parameters, variables = find_in_library("common.save_util", "load_from_zip_file")(path)
     objects = ("policy", "actor", "critic", "replay_buffer", "rollout_buffer", "log_ent_coef")
-    capture_numbers(
-        [sorted(parameters), sorted(variables or ()), [name in data for name in objects]]
-    )
+    found = [name in data for name in objects]
+    capture_numbers([sorted(parameters), sorted(variables or ()), found])
     for mode in (True, False):
         getattr(model.policy, "set_training_mode", model.policy.train)(mode)
         parts = (model.policy, *model.policy.children())
@@ -181,9 +173,8 @@ def inspect_vectorised_environments(session: Session) -> None:
     # of the wrapper below the outermost one
     notes.append(list(environment.info_keywords))
     kinds = (user_code.SuccessInInfo, user_code.MatrixActions)
-    capture_numbers(
-        [*marks, notes, [environment.env_is_wrapped(kind, indices=0) for kind in kinds]]
-    )
+    wrapped = [environment.env_is_wrapped(kind, indices=0) for kind in kinds]
+    capture_numbers([*marks, notes, wrapped])
     for options in ({"level": 1}, [{"level": 2}, {}]):
         environment.seed(3)
         environment.set_options(options)
@@ -204,10 +195,9 @@ def inspect_vectorised_environments(session: Session) -> None:
 
 def capture_errors_of_wrong_calls(session: Session) -> None:
     """Capture errors for wrong environments, names, policies, files and observations."""
-    model, path = session.model, session.get_path("refused")
+    model, path = session.model, session.save_model("refused")
     kind, environments = type(model), session.environments.make_wrapped_environment(copies=3)
     other_spaces = user_code.UnboundedActions(session.environments.make_one_environment())
-    model.save(path)
     capture_numbers([_describe_error_of_call(call) for call in (
         lambda: model.set_env(environments), lambda: model.set_parameters({"none": {}}),
         lambda: model.set_parameters({}), lambda: kind.load(path, policy_kwargs={"net_arch": [3]}),
@@ -234,9 +224,7 @@ def learn_in_registered_environment(session: Session) -> None:
     # it takes no arguments, as most environments
     with gyms.register_temporarily(name, lambda: make()), mock.patch.dict(os.environ, folder):
         model = type(session.model)("MlpPolicy", name, n_steps=16, batch_size=8, device="cpu")
-        model.learn(
-            session.steps, callback=lambda own_variables, global_variables: len(own_variables) > 0
-        )
+        model.learn(session.steps, callback=lambda own, global_variables: len(own) > 0)
     act_in_bare_environment(model, session.environments)
 
 

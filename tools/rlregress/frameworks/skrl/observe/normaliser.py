@@ -148,7 +148,7 @@ def _walk_with_default_agent(algorithm: str, scripts: Sequence[Script]) -> Walke
     training = AgentSetup(algorithm, Scripted(**script), rows=rows + 1, **never)
     policy = training.models["policy"]
     call_after_model(
-        policy, lambda acted, _: numbers.append(compat.read_observations(acted)[0].double().numpy())
+        policy, lambda acted, _: numbers.append(acted[compat.OBSERVATIONS][0].double().numpy())
     )
     # one step more, so that the last observation is acted on
     training.run_steps(rows + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -16,22 +17,19 @@ from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import (
     train_and_record,
 )
 from rlregress.measurements import ppo_loop as loop
-from rlregress.measurements.ppo_loop import make_diverging_ratios
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import make_counting_environment, make_script_of_end_after
 
 
-def _train_with_settings(settings: loop.Settings) -> AgentTraining:
-    """Train PPO with these settings, and return the record."""
+def _train_with_settings(settings: loop.Settings, **further: Any) -> AgentTraining:
+    """Train PPO with these settings, and further ones of the agent; return the record."""
     environments = [
         make_counting_environment(settings.total, **settings.make_environment_script())
         for _ in range(settings.environments)
     ]
-    options: dict[str, Any] = settings.map_to_framework_names(
-        clip_range="ratio_clip", target="kl_threshold"
-    )
+    options = settings.map_to_framework_names(clip_range="ratio_clip", target="kl_threshold")
     if settings.monte_carlo:
         options.update(discount_factor=1.0, gae_lambda=1.0)
     if settings.advantage is not None:
@@ -39,7 +37,12 @@ def _train_with_settings(settings: loop.Settings) -> AgentTraining:
     if settings.is_annealed("learning_rate"):
         # it is stepped after each epoch
         options.update(make_falling_rate_settings(settings.total // settings.steps))
-    changed = settings.ratio != 1.0 or settings.advantage is not None
+    is_changed = settings.ratio != 1.0 or settings.ratios or settings.advantage is not None
+    rollouts = itertools.count()
+
+    def change_tensors(tensors: dict[str, Any]) -> None:
+        ratios = settings.select_ratios_of_rollout(next(rollouts))
+        make_change_of_tensors(settings.advantage or 0.0, ratios=ratios)(tensors)
 
     def prepare_agent(training: AgentSetup) -> None:
         if settings.monte_carlo:
@@ -53,10 +56,9 @@ def _train_with_settings(settings: loop.Settings) -> AgentTraining:
         learning_epochs=settings.epochs,
         learning_rate=settings.learning_rate,
         prepare=prepare_agent,
-        change=make_change_of_tensors(settings.advantage or 0.0, ratios=settings.ratio)
-        if changed
-        else None,
+        change=change_tensors if is_changed else None,
         **options,
+        **further,
     )
     training.environments = environments
     return training
@@ -94,24 +96,12 @@ def _measure_kl_estimate(inputs: Inputs) -> list[float]:
 
 
 def _measure_learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
-    start, divergences_left = float(inputs["learning_rate"]), list(inputs["divergences"])
-
-    def change_tensors(tensors: Any) -> None:
-        # one update more shows what the last divergence did; its own does not matter
-        make_change_of_tensors(
-            ratios=make_diverging_ratios(divergences_left.pop(0)) if divergences_left else 1.0
-        )(tensors)
-
-    training = train_and_record(
-        2 * (len(divergences_left) + 1),
-        rollouts=2,
-        change=change_tensors,
-        # steps of the policy change no divergence: all its gradients are 0
-        learning_rate=start,
+    train = partial(
+        _train_with_settings,
         learning_rate_scheduler=_make_recording_scheduler([]),
         learning_rate_scheduler_kwargs={"kl_threshold": float(inputs["target"])},
     )
-    return np.array(training.rates[1:]) / start
+    return loop.measure_adaptive_learning_rate(train, inputs)
 
 
 def _measure_stored_rollout_observations(inputs: Inputs) -> list[float]:

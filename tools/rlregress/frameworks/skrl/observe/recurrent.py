@@ -48,7 +48,7 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
 
     def note_means(inputs: Any, outputs: Any) -> None:
         if "taken_actions" not in inputs:
-            means.append(compat.read_mean_actions(outputs)[:, 0].detach().numpy().copy())
+            means.append(outputs[-1]["mean_actions"][:, 0].detach().numpy().copy())
 
     def prepare_agent(training: AgentSetup) -> None:
         trainings.append(training)
@@ -118,7 +118,7 @@ def _does_second_action_differ(is_over: bool | None) -> bool:
     observation, means = torch.full((1, 1), 0.5), []
     for _ in range(2):
         acted = compat.act_on_observations(training.agent, observation)
-        means.append(float(compat.read_mean_actions(acted).detach()))
+        means.append(float(acted[-1]["mean_actions"].detach()))
         if is_over is not None:
             compat.record_transition(training.agent, observation, acted[0], is_over)
     return abs(means[1] - means[0]) > _NEGLIGIBLE

@@ -9,10 +9,9 @@ from rlregress.probing.interface import RunningStatistics, Unsupported
 
 __getattr__ = make_lazy_getattr(
     __name__,
-    training=["train"],
+    training=["train", "train_and_resume"],
     collection=["collect_transitions"],
     sampling=["collect_minibatches"],
-    resume=["train_and_resume"],
     seeded=["train_seeded", "describe_sources_of_chance"],
     builtin_trainings=["list_builtin_trainings"],
 )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import gymnasium
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import AgentSetup, call_after_model
 from rlregress.frameworks.skrl.train.training import make_training_of_request
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.probing.samples import copy_to_array, copy_to_flat_array, note_compared_targets
-
-_AUTORESET = {"next_step": "NextStep", "same_step": "SameStep", "disabled": "Disabled"}
 
 
 def collect_minibatches(
@@ -21,12 +22,13 @@ def collect_minibatches(
     variant.raise_if_unsupported("skrl", "autoreset")
     options = {}
     if variant.autoreset:
-        options = {"vectorised": {"autoreset_mode": _AUTORESET[variant.autoreset]}}
+        mode = gymnasium.vector.AutoresetMode[variant.autoreset.upper()]
+        options = {"vectorised": {"autoreset_mode": mode}}
     training = make_training_of_request(request, environments, **options)
     steps = request.total_steps // environments
     read: list[Minibatch] = []
     if request.algorithm == "ppo":
-        _note_minibatches_of_rollouts(training, read)
+        note_minibatches_of_rollouts(training, read)
         training.run_steps(steps)
         return read
     _note_sampled_minibatches(training, read)
@@ -56,20 +58,26 @@ def _note_sampled_minibatches(training: AgentSetup, minibatches: list[Minibatch]
     training.memory.sample = sample_and_note
 
 
-def _note_minibatches_of_rollouts(training: AgentSetup, minibatches: list[Minibatch]) -> None:
+def note_minibatches_of_rollouts(training: AgentSetup, minibatches: list[Minibatch]) -> None:
     """Record every minibatch of an epoch, with the policy's outputs in the update."""
-    sample = getattr(training.memory, compat.name_method_that_samples(training.agent))
-    handed: list[dict[str, Any]] = []
+    sampling = compat.name_method_that_samples(training.agent)
+    sample = getattr(training.memory, sampling)
+    # agents read them once for all epochs, or once for each
+    sampled: Iterator[dict[str, Any]] = iter(())
 
     def sample_and_note(names: Any, **keywords: Any) -> Any:
+        nonlocal sampled
         batches = sample(names=names, **keywords)
-        handed[:] = [compat.name_tensors_of_memory(names, batch) for batch in batches]
+        if "log_prob" in names:
+            # states of memory are read apart
+            named = [compat.name_tensors_of_memory(names, batch) for batch in batches]
+            sampled = itertools.cycle(named)
         return batches
 
     def note_answers_of_policy(inputs: Any, acted: Any) -> None:
         if "taken_actions" not in inputs:
             return
-        rows = handed.pop(0)
+        rows = next(sampled)
         minibatches.append(
             Minibatch(
                 observations=copy_to_array(rows["observations"]),
@@ -82,5 +90,5 @@ def _note_minibatches_of_rollouts(training: AgentSetup, minibatches: list[Miniba
             )
         )
 
-    setattr(training.memory, compat.name_method_that_samples(training.agent), sample_and_note)
+    setattr(training.memory, sampling, sample_and_note)
     call_after_model(training.models["policy"], note_answers_of_policy)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from rlregress.probing.hyperparameter_mapping import (
     split_off_fixed_hyperparameters,
 )
 from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
+from rlregress.probing.isolation import isolate_random_generators
 
 _OFF_POLICY = {
     "minibatch_size": "batch_size",
@@ -327,6 +330,20 @@ def train(request: TrainingRequest) -> Trained:
     diagnostics = _track_diagnostics_and_checkpoints(training, request)
     trainer.train()
     return make_trained_agent(training, request.total_steps, diagnostics)
+
+
+def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
+    """Call ``train`` for half of the steps, twice; an agent that is loaded has an empty memory."""
+    training = make_training_of_request(request)
+    training.run_steps(request.total_steps // 2)
+    if restored:
+        with isolate_random_generators(), TemporaryDirectory(prefix="rlregress-") as folder:
+            path = str(Path(folder) / "agent.pt")
+            training.agent.save(path)
+            training = make_training_of_request(request)
+            training.agent.load(path)
+    training.run_steps(request.total_steps // 2)
+    return make_trained_agent(training, request.total_steps, {})
 
 
 def make_trained_agent(

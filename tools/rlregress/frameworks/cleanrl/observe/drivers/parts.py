@@ -1,20 +1,17 @@
-"""What drivers share: how a script runs, and where its networks and optimisers are."""
+"""What drivers share: where a script's networks and optimisers are."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import torch
 from torch import nn
 
-from rlregress.frameworks.cleanrl.running import run_script
-from rlregress.frameworks.cleanrl.script import Script
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.script import find_first_variable
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.measurements.driven_agents import Settings
 from rlregress.probing.driven import ScriptedEnvs
 
 OPTIMIZERS = {
@@ -26,31 +23,22 @@ OPTIMIZERS = {
 _CPU = torch.device("cpu")
 
 
-def find_first_variable(variables: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
-    """Return the value of the first of ``candidates`` that is among the variables of a script.
-
-    Args:
-        variables: global variables of the script.
-        quantity: name of the quantity in the error, if there is none of them.
-    """
-    for name in candidates:
-        if name in variables:
-            return variables[name]
-    raise Script(Path(variables["__file__"])).make_variable_lost_error(quantity, *candidates)
-
-
 class DrivenScript:
     """A script that runs again for each request of a measurement."""
 
     #: of the script
     name: str
 
-    def __init__(self, source: Source, settings: Settings) -> None:
+    def __init__(self, source: Source, settings: Any) -> None:
         self._script, self._settings = source.parse_script(self.name), settings
+        #: of the last run, from its first reset on
+        self._variables: dict[str, Any] = {}
 
-    def _find_variable(self, name: str) -> Any:
-        # while it runs, the script is the main module
-        return find_first_variable(vars(sys.modules["__main__"]), "network or optimiser", name)
+    def _find_variable(self, *candidates: str) -> Any:
+        return find_first_variable(self._variables, *candidates)
+
+    def _note_variables(self, run: ScriptRun) -> None:
+        self._variables = run.globals
 
     def _run_script(self, envs: ScriptedEnvs, **arguments: Any) -> None:
         settings = self._settings
@@ -66,6 +54,7 @@ class DrivenScript:
             self._script.path,
             {**overrides, **arguments},
             make_env=envs.make_environment,
+            on_start=self._note_variables,
             # no videos of an evaluation
             patches=[(gymnasium.wrappers, "RecordVideo", lambda env, *_, **__: env)],
         )
@@ -73,7 +62,7 @@ class DrivenScript:
 
 def find_policy(variables: Mapping[str, Any]) -> Any:
     """Return the policy network of a script of SAC or TD3."""
-    return find_first_variable(variables, "policy network", "actor", "pg")
+    return find_first_variable(variables, "actor", "pg")
 
 
 def find_layer_of_policy(variables: Mapping[str, Any], *words: str) -> nn.Linear:
@@ -90,7 +79,7 @@ def find_optimizer_by_role(variables: Mapping[str, Any], role: str) -> Any:
     candidates = OPTIMIZERS[role]
     if role == "temperature" and not {*candidates, "log_alpha"} & variables.keys():
         return None
-    return find_first_variable(variables, f"optimiser of the {role}", *candidates)
+    return find_first_variable(variables, *candidates)
 
 
 def list_q_networks(variables: Mapping[str, Any]) -> list[nn.Module]:
@@ -101,15 +90,16 @@ def list_q_networks(variables: Mapping[str, Any]) -> list[nn.Module]:
     return [m for m in modules if any(id(p) in optimized for p in m.parameters())]
 
 
+def _add_device_if_taken(method: Any, *inputs: torch.Tensor) -> tuple[Any, ...]:
+    takes_device = method.__code__.co_argcount > 1 + len(inputs)
+    return (*inputs, _CPU) if takes_device else inputs
+
+
 def call_network(module: Any, *inputs: torch.Tensor) -> Any:
     """Return the output of a network, whether or not it takes the device at every call."""
-    takes_device = module.forward.__code__.co_argcount > 1 + len(inputs)
-    return module(*inputs, _CPU) if takes_device else module(*inputs)
+    return module(*_add_device_if_taken(module.forward, *inputs))
 
 
 def sample_action(policy: Any, observations: torch.Tensor) -> Any:
     """Return (action, log-probability, mean) of a policy, with the device if it takes one."""
-    takes_device = policy.get_action.__code__.co_argcount > 2
-    return (
-        policy.get_action(observations, _CPU) if takes_device else policy.get_action(observations)
-    )
+    return policy.get_action(*_add_device_if_taken(policy.get_action, observations))

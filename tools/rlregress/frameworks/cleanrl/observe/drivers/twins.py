@@ -1,9 +1,8 @@
-"""Driver of the scripts of SAC and TD3: runs them as they are, with other environments."""
+"""Driver of the scripts of SAC, TD3 and DDPG: runs them as they are, with other environments."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import SimpleNamespace
@@ -16,8 +15,8 @@ from torch.distributions import Normal
 
 from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     OPTIMIZERS,
+    DrivenScript,
     call_network,
-    find_first_variable,
     find_layer_of_policy,
     find_optimizer_by_role,
     find_policy,
@@ -25,13 +24,10 @@ from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     sample_action,
 )
 from rlregress.frameworks.cleanrl.observe.helpers.small_runs import read_stored_columns
-from rlregress.frameworks.cleanrl.running import StopRun, run_script
-from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.measurements.twin_agents import Settings
+from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script
 from rlregress.measurements.twin_details import FROZEN
 from rlregress.probing import layers, watched_updates
 from rlregress.probing.driven import (
-    ScriptedEnvs,
     fill_networks_and_targets,
     fill_parameters,
     read_parameter_of_each_target,
@@ -44,9 +40,8 @@ from rlregress.probing.layers import (
     make_output_constant,
     make_output_constant_for_input,
 )
+from rlregress.probing.scripted import Scripted
 
-_SAC, _TD3 = "sac_continuous_action", "td3_continuous_action"
-_TARGETS = ("qf1_target", "qf2_target")
 #: observation, action and next observation of every transition that a single update reads
 _NOW, _ACTION, _THEN = 0.5, 0.25, -0.5
 _SETTINGS = {
@@ -60,32 +55,24 @@ _OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
 Prepare = Callable[[Any], Any]
 
 
-class _TwinDriver:
-    """A script that runs again for each request (see ``twin_agents.TwinDriver``)."""
+class SACDriver(DrivenScript):
+    """The script of SAC, or of TD3 (see ``twin_agents.TwinDriver``)."""
 
+    name = "sac_continuous_action"
     shares_rate = False
-
-    def __init__(self, script: str, source: Source, settings: Settings) -> None:
-        self._script, self._settings = source.parse_script(script), settings
-        self._is_sac = script == _SAC
-        self._ended: Mapping[str, Any] | None = None
-
-    def _get_variables_of_script(self) -> Any:
-        # while it runs, the script is the main module
-        return vars(sys.modules["__main__"]) if self._ended is None else self._ended
-
-    def _find_variable(self, quantity: str, *candidates: str) -> Any:
-        return find_first_variable(self._get_variables_of_script(), quantity, *candidates)
+    _is_sac, _is_td3 = True, False
+    _critics: Sequence[str] = ("qf1", "qf2")
+    _targets: Sequence[str] = ("qf1_target", "qf2_target")
 
     def _find_policy(self) -> Any:
-        return find_policy(self._get_variables_of_script())
+        return find_policy(self._variables)
 
     # -- a run -------------------------------------------------------------------------------
 
     def _make_arguments(self) -> dict[str, Any]:
         s = self._settings
         critic, policy = s.rates or FROZEN
-        settings = s.map_to_framework_names(**_SETTINGS, **({} if self._is_sac else _OF_TD3))
+        settings = s.map_to_framework_names(**_SETTINGS, **(_OF_TD3 if self._is_td3 else {}))
         if s.rates is not None:
             both = {"policy_lr": policy, "q_lr": critic}
             settings.update(both if self._is_sac else {"learning_rate": policy})
@@ -102,7 +89,7 @@ class _TwinDriver:
             settings["num_envs"] = s.environments
         return {"buffer_size": 256, "batch_size": s.batch_size, **settings}
 
-    def _run_script(
+    def _record_run(
         self,
         steps: int,
         on_start: Prepare = lambda variables: None,
@@ -117,32 +104,32 @@ class _TwinDriver:
             arguments: further arguments of the script's command line.
         """
         s, journal = self._settings, StepJournal()
-        script = {"low": s.low, "high": s.high, "observation_dimensions": s.observations}
-        envs = ScriptedEnvs(s, **script)
 
-        def prepare_first_step(_: int) -> None:
+        def prepare_first_step(run: ScriptRun) -> None:
+            self._variables = run.globals
             self._apply_settings_to_agent()
-            on_start(self._get_variables_of_script())
+            on_start(run.globals)
 
-        def make_environment() -> Any:
-            environment = envs.make_environment()
+        def make_environment() -> Scripted:
+            flags = {"terminated": s.terminated, "truncated": s.truncated}
+            dimensions = s.observations
+            environment = Scripted(
+                s.low, s.high, rewards=s.reward, observation_dimensions=dimensions, **flags
+            )
             journal.actions.append(environment.received)
             return environment
 
         def find_stepped_parts(optimizer: Any) -> dict[str, Any]:
-            variables = self._get_variables_of_script()
             for role in OPTIMIZERS:
-                if find_optimizer_by_role(variables, role) is optimizer:
+                if find_optimizer_by_role(self._variables, role) is optimizer:
                     return {role: [p for group in optimizer.param_groups for p in group["params"]]}
             candidates = [name for tried in OPTIMIZERS.values() for name in tried]
-            raise self._script.make_variable_lost_error("optimisers", *candidates)
+            raise self._script.make_variable_lost_error(*candidates)
 
         def list_targets() -> Iterator[torch.Tensor]:
-            for name in _TARGETS:
-                yield from self._find_variable("target network", name).parameters()
+            for name in self._targets:
+                yield from self._find_variable(name).parameters()
 
-        envs.begin = prepare_first_step
-        self._ended = None
         settings = {"total_timesteps": steps, **self._make_arguments(), **arguments}
         with (
             self._fix_draws(),
@@ -150,7 +137,12 @@ class _TwinDriver:
                 find_stepped_parts, lambda: self._find_policy().parameters(), list_targets, on_step
             ),
         ):
-            self._ended = run_script(self._script.path, settings, make_env=make_environment).globals
+            run_script(
+                self._script.path,
+                settings,
+                make_env=make_environment,
+                on_start=prepare_first_step,
+            )
         return journal
 
     def _apply_settings_to_agent(self) -> None:
@@ -158,11 +150,9 @@ class _TwinDriver:
         if s.log_prob is not None and self._is_sac:
             _make_policy_report_log_prob(self._find_policy(), s.log_prob)
         if s.pre_tanh is not None:
-            make_output_constant(
-                find_layer_of_policy(self._get_variables_of_script(), "mean", "mu"), s.pre_tanh
-            )
+            make_output_constant(find_layer_of_policy(self._variables, "mean", "mu"), s.pre_tanh)
         if s.weight is not None:
-            for network in list_q_networks(self._get_variables_of_script()):
+            for network in list_q_networks(self._variables):
                 fill_parameters([find_last_linear_layer(network).weight], s.weight)
 
     @contextmanager
@@ -189,8 +179,8 @@ class _TwinDriver:
             starts, settings = s.starts or 0, {"batch_size": 2, "policy_frequency": 10 * s.steps}
             frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
             settings.update(dict.fromkeys(frozen, 0.0))
-        journal = self._run_script(s.steps, learning_starts=starts, **settings)
-        stored = read_stored_columns(self._find_variable("replay buffer", "rb"))
+        journal = self._record_run(s.steps, learning_starts=starts, **settings)
+        stored = read_stored_columns(self._find_variable("rb"))
         last = len(journal.actions[0]) - 1
         journal.stored_action, journal.stored_reward = (
             float(np.ravel(stored[name][last])[0]) for name in ("actions", "rewards")
@@ -199,8 +189,8 @@ class _TwinDriver:
 
     def _run_one_step_and_get_variables(self) -> Any:
         """Run one step, and return the script's variables, among them its untrained agent."""
-        self._run_script(1, batch_size=4)
-        return self._get_variables_of_script()
+        self._record_run(1, batch_size=4)
+        return self._variables
 
     # -- one update --------------------------------------------------------------------------
 
@@ -234,7 +224,7 @@ class _TwinDriver:
         # other past the start of learning: there the policy has its turn at even steps, and the
         # step before the first of them must not update.
         starts = size - 1 + size % 2
-        return self._run_script(
+        return self._record_run(
             starts + 2, patch_sample_and_prepare, stop_at_step, learning_starts=starts, **arguments
         )
 
@@ -242,7 +232,7 @@ class _TwinDriver:
         # the policy that reports a log-probability does 0
         if self._is_sac:
             return 0.0
-        policy = self._find_variable("policy network", *policy_names)
+        policy = self._find_variable(*policy_names)
         with torch.no_grad():
             return float(call_network(policy, torch.full((1, 1), observation)))
 
@@ -251,14 +241,14 @@ class _TwinDriver:
     ) -> None:
         inputs = [torch.full((1, 1), number) for number in input_values]
         for name, number in zip(names, values, strict=False):
-            network = self._find_variable("Q network", name)
+            network = self._find_variable(name)
             make_output_constant_for_input(network, partial(call_network, network, *inputs), number)
 
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         """Return the critic loss where each Q network, two or three, outputs its ``q_values``."""
 
         def prepare_script(variables: Any) -> None:
-            self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), q_values)
+            self._pin_outputs(self._critics, (_NOW, _ACTION), q_values)
             if len(q_values) > 2:
 
                 def third(observations: torch.Tensor, _: Any) -> torch.Tensor:
@@ -268,16 +258,18 @@ class _TwinDriver:
 
         return self._run_until_optimizer_step(prepare_script, "critic").losses["critic"][0]
 
-    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
+    def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
         def prepare_script(_: Any) -> None:
-            self._pin_outputs(("qf1", "qf2"), (_NOW, self._compute_action(_NOW, "actor")), q_values)
+            for name in self._targets:
+                make_output_constant(self._find_variable(name), target_q)
+            self._pin_outputs(self._critics, (_NOW, self._compute_action(_NOW, "actor")), q_values)
 
         return self._run_until_optimizer_step(prepare_script, "actor").losses["actor"][0]
 
     def compute_target(self, q_values: Sequence[float]) -> float:
         def prepare_script(_: Any) -> None:
             self._pin_outputs(
-                _TARGETS, (_THEN, self._compute_action(_THEN, "target_actor")), q_values
+                self._targets, (_THEN, self._compute_action(_THEN, "target_actor")), q_values
             )
 
         return watched_updates.run_and_find_target(
@@ -289,9 +281,7 @@ class _TwinDriver:
             zeros: list[tuple[Any, float]] = [
                 (network, 0.0) for network in list_q_networks(variables)
             ]
-            targets = [
-                (self._find_variable("target network", name), target_value) for name in _TARGETS
-            ]
+            targets = [(self._find_variable(name), target_value) for name in self._targets]
             for network, number in zeros + targets:
                 fill_parameters(network.parameters(), 0.0)
                 fill_parameters([find_last_linear_layer(network).bias], number)
@@ -310,9 +300,7 @@ class _TwinDriver:
             variables["target_entropy"] = s.target_entropy
 
         journal = self._run_until_optimizer_step(prepare_script, "temperature")
-        return journal.losses["temperature"][0], float(
-            self._get_variables_of_script()["log_alpha"].grad
-        )
+        return journal.losses["temperature"][0], float(self._variables["log_alpha"].grad)
 
     def update_and_read_targets(
         self, source: Sequence[float], target: Sequence[float]
@@ -320,10 +308,10 @@ class _TwinDriver:
         pairs: list[tuple[Any, Any]] = []
 
         def prepare_script(variables: Any) -> None:
-            names_of_pairs = [("qf1", "qf1_target"), ("qf2", "qf2_target")]
+            names_of_pairs = list(zip(self._critics, self._targets, strict=True))
             names_of_pairs += [] if self._is_sac else [("actor", "target_actor")]
             for pair in names_of_pairs:
-                online, followed = (self._find_variable("network", name) for name in pair)
+                online, followed = (self._find_variable(name) for name in pair)
                 pairs.append((online, followed))
             fill_networks_and_targets(pairs, source, target)
 
@@ -351,8 +339,8 @@ class _TwinDriver:
             raise StopRun
 
         def prepare_script(variables: Any) -> None:
-            self._find_variable("target policy", "target_actor").forward = lambda *_: answer
-            self._find_variable("target network", "qf1_target").forward = note_received_actions
+            self._find_variable("target_actor").forward = lambda *_: answer
+            self._find_variable("qf1_target").forward = note_received_actions
 
             def sample(_: int) -> Any:
                 if draw_per_sample:
@@ -362,7 +350,7 @@ class _TwinDriver:
 
             variables["rb"].sample = sample
 
-        self._run_script(2, prepare_script, learning_starts=0)
+        self._record_run(2, prepare_script, learning_starts=0)
         (actions,) = recorded
         return actions.double().numpy()
 
@@ -378,9 +366,7 @@ class _TwinDriver:
         self._run_one_step_and_get_variables()
         with _fix_samples_and_record_deviations() as deviations:
             for output in outputs:
-                make_output_constant(
-                    find_layer_of_policy(self._get_variables_of_script(), "std"), output
-                )
+                make_output_constant(find_layer_of_policy(self._variables, "std"), output)
                 sample_action(self._find_policy(), torch.zeros(1, 1))
         return np.array([float(torch.log(deviation)) for deviation in deviations])
 
@@ -392,6 +378,13 @@ class _TwinDriver:
         policy.forward = lambda *_: (zeros, zeros)
         with _fix_samples_and_record_deviations(draw):
             return float(sample_action(policy, torch.zeros(1, 1))[1].detach())
+
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
+        variables = self._run_one_step_and_get_variables()
+        trained = list_q_networks(variables)
+        kinds = {type(network) for network in trained}
+        all_of_them = [network for network in variables.values() if type(network) in kinds]
+        return len(trained), len(all_of_them) - len(trained)
 
     def describe_architecture(self) -> np.ndarray:
         variables = self._run_one_step_and_get_variables()
@@ -411,7 +404,7 @@ class _TwinDriver:
 
     def read_log10_adam_eps(self) -> list[float]:
         variables = self._run_one_step_and_get_variables()
-        critics = [self._find_variable("Q network", name) for name in ("qf1", "qf2")]
+        critics = [self._find_variable(name) for name in self._critics]
         parameters = {
             "critic": [p for critic in critics for p in critic.parameters()],
             "actor": list(self._find_policy().parameters()),
@@ -424,8 +417,19 @@ class _TwinDriver:
         ]
 
 
-drive_sac = partial(_TwinDriver, _SAC)
-drive_td3 = partial(_TwinDriver, _TD3)
+class TD3Driver(SACDriver):
+    """The script of TD3."""
+
+    name = "td3_continuous_action"
+    _is_sac, _is_td3 = False, True
+
+
+class DDPGDriver(SACDriver):
+    """The script of DDPG, which has one Q network."""
+
+    name = "ddpg_continuous_action"
+    _is_sac = False
+    _critics, _targets = ("qf1",), ("qf1_target",)
 
 
 def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:

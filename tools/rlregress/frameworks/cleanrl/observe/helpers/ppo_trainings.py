@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script, start_script
-from rlregress.frameworks.cleanrl.script import VariableLost
+from rlregress.frameworks.cleanrl.script import find_first_variable
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing.driven import fill_parameters
@@ -33,10 +31,9 @@ def make_restarting_counting_environment(steps: int = 1000, **script: Any) -> Sc
     return make_counting_environment(steps, **{"rewards": [1.0, -1.0], "restarts": True, **script})
 
 
-def start_ppo(source: Source, environment: Scripted | None = None) -> ScriptRun:
+def start_ppo(source: Source, make_env: Callable[[], Any] = Scripted) -> ScriptRun:
     """Run the PPO script until it resets its environment; return its variables of that moment."""
-    played = Scripted() if environment is None else environment
-    return start_script(source.parse_script(SCRIPT).path, {}, lambda: played)
+    return start_script(source.parse_script(SCRIPT).path, {}, make_env)
 
 
 def run_ppo(
@@ -90,7 +87,7 @@ def call_before_update(run: ScriptRun, callback: Callable[[], None]) -> None:
 def update_on_rows(
     source: Source,
     samples: int,
-    prepare: Callable[[ScriptRun], None],
+    prepare: Callable[[ScriptRun], Any],
     minibatch_size: int = 0,
     **flags: Any,
 ) -> tuple[ScriptRun, list[float], list[float]]:
@@ -106,14 +103,9 @@ def update_on_rows(
     Raises:
         VariableLost: the update does not read the number of epochs, so that nothing was prepared.
     """
-    prepared: list[ScriptRun] = []
+    prepared: list[None] = []
     losses: list[float] = []
     norms: list[float] = []
-
-    def prepare_update(run: ScriptRun) -> None:
-        if not prepared:
-            prepared.append(run)
-            prepare(run)
 
     def note_step(optimizer: torch.optim.Optimizer) -> None:
         losses.append(sum(differentiated))
@@ -131,16 +123,12 @@ def update_on_rows(
         run = run_ppo(
             source,
             {**sizes, **flags},
-            on_start=lambda run: call_before_update(run, lambda: prepare_update(run)),
+            on_start=lambda run: call_before_update(run, lambda: prepared.append(prepare(run))),
             patches=[] if minibatch_size else [(np.random, "shuffle", lambda rows: None)],
         )
     if not prepared:
-        script = source.parse_script(SCRIPT)
-        raise VariableLost(
-            f"{script}: the update does not read args.update_epochs; "
-            f"{script.describe_whether_known()}",
-            script.known,
-        )
+        problem = "the update does not read args.update_epochs"
+        raise source.parse_script(SCRIPT).make_lost_error(problem)
     return run, losses, norms
 
 
@@ -165,52 +153,19 @@ def overwrite_rows(run: ScriptRun, ratios: Any = 1.0, **rows: Any) -> None:
         run.globals[f"b_{name}"] = value.expand(len(run[f"b_{name}"])).clone()
 
 
-class _TrainingRecorder:
-    def __init__(
-        self, training: RecordedTraining, steps: int, at_end: Callable[..., None] | None
-    ) -> None:
-        self._training, self._steps, self._at_end = training, steps, at_end
-        self._run: Any = None
-        self._vector_steps = 0
-        self._handles: list[Any] = []
+def _note_evaluated_minibatch(training: RecordedTraining, run: ScriptRun) -> None:
+    # a rollout is collected without gradients
+    if torch.is_grad_enabled():
+        rows = find_first_variable(run.globals, "mb_inds", "minibatch_ind")
+        training.evaluated.append(run["b_obs"][rows].reshape(-1).numpy().copy())
 
-    def note_start(self, run: ScriptRun) -> None:
-        """Remove the wrappers of the environments, and watch the updates."""
-        self._run = run
-        remove_wrappers(run)
-        self._handles = [
-            run["agent"].actor_mean.register_forward_hook(self._note_evaluated_minibatch),
-            register_optimizer_step_pre_hook(self._note_optimizer_step),
-        ]
 
-    def note_step(self, run: ScriptRun) -> None:
-        """Count a step; copy the observations of each rollout when it is complete."""
-        self._vector_steps += 1
-        if self._vector_steps % self._steps == 0:
-            self._training.stored.append(run["obs"][:, 0].reshape(-1).numpy().copy())
-            if self._at_end is not None:
-                self._at_end(run, len(self._training.stored) - 1)
-
-    def _note_evaluated_minibatch(self, *_: Any) -> None:
-        # a rollout is collected without gradients
-        if torch.is_grad_enabled():
-            rows = find_first_variable(
-                self._run.globals, "rows of a minibatch", "mb_inds", "minibatch_ind"
-            )
-            self._training.evaluated.append(self._run["b_obs"][rows].reshape(-1).numpy().copy())
-
-    def _note_optimizer_step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
-        training, run = self._training, self._run
-        training.rates.append(float(optimizer.param_groups[0]["lr"]))
-        training.advantages.append(run["mb_advantages"].reshape(-1).numpy().copy())
-        training.losses.append(float(run["pg_loss"].detach()))
-        training.log_ratios.append(run["ratio"].detach().log().numpy().copy())
-        training.log_std_gradients.append(float(run["agent"].actor_logstd.grad.sum()))
-
-    def remove_hooks(self) -> None:
-        """Take all hooks away."""
-        for handle in self._handles:
-            handle.remove()
+def _note_optimizer_step(training: RecordedTraining, run: ScriptRun) -> None:
+    training.rates.append(float(run["optimizer"].param_groups[0]["lr"]))
+    training.advantages.append(run["mb_advantages"].reshape(-1).numpy().copy())
+    training.losses.append(float(run["pg_loss"].detach()))
+    training.log_ratios.append(run["ratio"].detach().log().numpy().copy())
+    training.log_std_gradients.append(float(run["agent"].actor_logstd.grad.sum()))
 
 
 def train_ppo(
@@ -230,14 +185,25 @@ def train_ppo(
             advantages are computed, so that it can change stored numbers.
         flags: further arguments of the script.
     """
-    environments: list[Scripted] = []
+    training = RecordedTraining([])
 
     def make_environment() -> Scripted:
-        environments.append(make_env())
-        return environments[-1]
+        training.environments = [*training.environments, make_env()]
+        return training.environments[-1]
 
-    training = RecordedTraining(environments)
-    watch = _TrainingRecorder(training, num_steps, at_end)
+    def watch_updates(run: ScriptRun) -> None:
+        remove_wrappers(run)
+        run["agent"].actor_mean.register_forward_hook(
+            lambda *_: _note_evaluated_minibatch(training, run)
+        )
+        run["optimizer"].register_step_pre_hook(lambda *_: _note_optimizer_step(training, run))
+
+    def note_step(run: ScriptRun) -> None:
+        if run.steps % run["obs"][..., 0].numel() == 0:
+            training.stored.append(run["obs"][:, 0].reshape(-1).numpy().copy())
+            if at_end is not None:
+                at_end(run, len(training.stored) - 1)
+
     arguments = {
         "total_timesteps": total_steps,
         "num_steps": num_steps,
@@ -245,16 +211,7 @@ def train_ppo(
         "update_epochs": 1,
         **flags,
     }
-    try:
-        run_ppo(
-            source,
-            arguments,
-            make_env=make_environment,
-            on_start=watch.note_start,
-            on_step=watch.note_step,
-        )
-    finally:
-        watch.remove_hooks()
+    run_ppo(source, arguments, make_env=make_environment, on_start=watch_updates, on_step=note_step)
     return training
 
 

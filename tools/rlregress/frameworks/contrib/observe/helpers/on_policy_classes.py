@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,21 @@ import torch
 from sb3_contrib import TRPO, MaskablePPO, RecurrentPPO
 from sb3_contrib.common.recurrent.type_aliases import RNNStates
 
-from rlregress.frameworks.contrib.observe.helpers.masked import MaskedEnvironment
 from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
+from rlregress.probing.driven import fill_parameters
+from rlregress.probing.scripted import Scripted
+
+
+class MaskedEnvironment(Scripted):
+    """An environment with a constant mask of allowed actions."""
+
+    def __init__(self, allowed: Sequence[float], **script: Any) -> None:
+        super().__init__(discrete=len(allowed), **script)
+        self._allowed = np.asarray(allowed, dtype=bool)
+
+    def action_masks(self) -> np.ndarray:
+        """Return whether each action is allowed, bool [actions]."""
+        return self._allowed
 
 
 class ProbedMaskablePPO(ProbedPPO):
@@ -67,10 +80,8 @@ class ProbedRecurrentPPO(ProbedPPO):
         """Make the value of an observation equal the observation."""
         super().set_value_to_observation(agent)
         layer = agent.policy.critic
-        with torch.no_grad():
-            for parameter in layer.parameters():
-                parameter.zero_()
-            layer.weight[0, 0] = 1.0
+        fill_parameters(layer.parameters(), 0.0)
+        fill_parameters([layer.weight[0, 0]], 1.0)
 
 
 def _make_empty_memory(agent: Any) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,19 +11,25 @@ import torch
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
-from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.environments import SMALL, make_runner
+from rlregress.frameworks.rsl_rl.train.collection import UpdateRecorder
+from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS
 from rlregress.measurements.ppo_loop import RecordedTraining
-from rlregress.probing.layers import list_linear_layers
 from rlregress.probing.recorded_update import record_losses_and_steps
 
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
 #: a bound on the norm of the gradient that none of them reaches
 NO_CLIP = 1e9
-#: small networks, where their size does not matter
-SMALL = Networks(hidden=[16])
 #: networks that are linear: see ``make_network_linear``
 LINEAR = Networks(hidden=[2], activation="relu")
+#: what a training has unless it is configured otherwise
+_PLAIN: Mapping[str, Any] = {
+    "num_learning_epochs": 1,
+    "num_mini_batches": 1,
+    "schedule": "fixed",
+    "learning_rate": FROZEN,
+}
 
 
 @dataclass
@@ -34,175 +38,92 @@ class AgentTraining(RecordedTraining):
 
     Attributes:
         runner: after the training.
-        gradient_norms: of all gradients at each step of the optimiser.
-        policy_inputs: of its first layer at each step of the rollouts, [environments].
-        critic_inputs: of the value network's first layer at each of these steps.
+        rollouts: as they were stored.
+        gradient_norms: by "policy" or "predictor", of all gradients at each step of the optimiser.
+        inputs: by "actor" or "critic", of its first layer at each step of the rollouts and, from
+            then on, wherever the agent is asked, [environments].
         entropies: mean entropy of the policy at each step of the optimiser.
         reported: losses that each update returns.
     """
 
     runner: Any = None
-    gradient_norms: list[float] = field(default_factory=list)
-    policy_inputs: list[np.ndarray] = field(default_factory=list)
-    critic_inputs: list[np.ndarray] = field(default_factory=list)
+    rollouts: Sequence[Any] = ()
+    gradient_norms: Mapping[str, list[float]] = field(default_factory=dict)
+    inputs: Mapping[str, list[np.ndarray]] = field(default_factory=dict)
     entropies: list[float] = field(default_factory=list)
-    reported: list[np.ndarray] = field(default_factory=list)
+    reported: Sequence[np.ndarray] = ()
 
-    @property
-    def algorithm(self) -> Any:
-        return self.runner.alg
-
-
-def make_runner(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: Any) -> Any:
-    """Return a runner of PPO with its defaults and rollouts of ``steps``; it writes nothing."""
-    vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
-    options = {"class_name": "PPO", **algorithm}
-    compat.raise_if_configuration_unsupported(options, networks)
-    configuration = compat.make_configuration_of_runner(steps, options, networks)
-    if "critic" in vectorised.further:
-        configuration["obs_groups"]["critic"] = ["critic"]
-    return compat.make_silent_runner(vectorised, configuration)
+    def get_gradient_of_last_bias(self, network: str) -> float:
+        """Return the derivative of the last loss by the bias of a network's only output."""
+        gradient = compat.list_layers(self.runner.alg, network)[-1].bias.grad
+        if gradient is None:
+            raise RuntimeError("the network has no gradient: no loss depended on it")
+        return gradient.item()
 
 
-def make_network_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
+def map_settings(settings: Any) -> dict[str, Any]:
+    """Return the settings of a measurement that are not default, by the keywords of PPO."""
+    names = {name: own for name, own in ARGUMENTS.items() if hasattr(settings, name)}
+    return settings.map_to_framework_names(**names)
+
+
+def make_network_linear(agent: Any, name: str, bias: float = 0.0) -> None:
     """Make a network of two ReLU units output its input plus ``bias``."""
-    first, last = list_linear_layers(network)
+    first, last = compat.list_layers(agent, name)
     with torch.no_grad():
-        for layer, sign in ((first, torch.tensor([1.0, -1.0])), (last, torch.tensor([1.0, -1.0]))):
-            layer.weight.zero_()
+        for layer in (first, last):
             layer.bias.zero_()
-            layer.weight.copy_(sign.reshape(layer.weight.shape))
+            layer.weight.copy_(torch.tensor([1.0, -1.0]).reshape(layer.weight.shape))
         last.bias.fill_(bias)
 
 
-def magnify_last_layers(agent: Any) -> None:
-    """Multiply the weights of last layers, so that outputs clearly depend on inputs and memory."""
-    with torch.no_grad():
-        for name in ("actor", "critic"):
-            list_linear_layers(compat.find_layers_of_network(agent, name))[-1].weight.mul_(100.0)
+def make_column(own: Any) -> torch.Tensor:
+    """Return a number, or [steps], as a field of a storage, [1 or steps, 1, 1]."""
+    return torch.as_tensor(np.asarray(own, dtype=np.float32)).reshape(-1, 1, 1)
 
 
-def fill_storage(storage: Any, **numbers: Any) -> None:
-    """Set ``advantages``, ``returns`` or other fields of a storage to a number or [steps]."""
-    steps, environments = storage.rewards.shape[:2]
+def fill_storage(storage: Any, ratios: Any = 1.0, **numbers: Any) -> None:
+    """Set ``advantages``, ``returns`` or other fields of a storage to a number or [steps].
+
+    Args:
+        ratios: of new to old probability, to which stored log-probabilities are shifted, one number
+            or [steps].
+    """
     for name, own in numbers.items():
-        column = torch.as_tensor(np.asarray(own, dtype=np.float32)).reshape(-1, 1, 1)
-        setattr(storage, name, column.expand(steps, environments, 1).clone())
+        setattr(storage, name, make_column(own).expand(storage.rewards.shape).clone())
+    storage.actions_log_prob = storage.actions_log_prob - make_column(np.log(ratios))
 
 
-def fill_storage_without_effect(storage: Any) -> None:
+def fill_storage_without_effect(storage: Any, ratios: Any = 1.0) -> None:
     """Fill a storage so that updates move nothing: advantages of 0, and values as returns."""
-    fill_storage(storage, advantages=0.0, returns=storage.values.numpy())
+    fill_storage(storage, ratios, advantages=0.0, returns=storage.values.numpy())
 
 
-def set_ratios_of_storage(storage: Any, ratios: Any) -> None:
-    """Shift stored log-probabilities so that the ratios are these, one number or [steps]."""
-    logs = torch.as_tensor(np.log(np.asarray(ratios, dtype=np.float64))).float().reshape(-1, 1, 1)
-    storage.actions_log_prob = storage.actions_log_prob - logs
+def collect_inputs(
+    agent: Any, name: str, is_ignored: Callable[[], bool] = lambda: False
+) -> list[np.ndarray]:
+    """Return a list that gets the inputs of a network's first layer, [environments] each."""
+    collected: list[np.ndarray] = []
 
+    def note_inputs(_: Any, inputs: Any) -> None:
+        if not is_ignored():
+            collected.append(inputs[0].detach().numpy()[:, 0].copy())
 
-@contextlib.contextmanager
-def _record_training(
-    training: AgentTraining, change: Callable[[Any], None] | None
-) -> Iterator[None]:
-    algorithm = training.algorithm
-    storage, update = algorithm.storage, algorithm.update
-    policy, name = compat.find_acting_module(algorithm), compat.name_log_prob_method(algorithm)
-    score = getattr(policy, name)
-    generators = [way for way in dir(storage) if way.endswith("mini_batch_generator")]
-    originals = {way: getattr(storage, way) for way in generators}
-    minibatch: list[Any] = []
-
-    def record_and_update() -> Any:
-        training.stored.append(
-            compat.select_policy_observations(storage.observations).numpy()[..., 0].copy().ravel()
-        )
-        if change is not None:
-            change(storage)
-        try:
-            result = update()
-        finally:
-            minibatch.clear()
-        training.reported.append(compat.list_reported_losses(result))
-        return result
-
-    def make_recording_generator(generate: Callable[..., Any]) -> Callable[..., Any]:
-        def record_and_generate(*arguments: Any, **keywords: Any) -> Any:
-            for handed in generate(*arguments, **keywords):
-                minibatch[:] = [compat.read_minibatch(handed)]
-                yield handed
-
-        return record_and_generate
-
-    def record_and_score(actions: torch.Tensor) -> torch.Tensor:
-        log_probs = score(actions)
-        if minibatch:
-            own = minibatch[0]
-            training.evaluated.append(own.observations.numpy()[..., 0].copy())
-            training.advantages.append(own.advantages.numpy().flatten())
-            scored = log_probs.detach().flatten()
-            old = own.log_probs.flatten()
-            training.log_ratios.append((scored[: len(old)] - old).numpy())
-        return log_probs
-
-    def make_input_collector(collected: list[np.ndarray]) -> Callable[..., None]:
-        def note_inputs(_: Any, inputs: Any) -> None:
-            if not minibatch:
-                collected.append(inputs[0].detach().numpy()[:, 0].copy())
-
-        return note_inputs
-
-    def record_values(_: Any, __: Any, outputs: torch.Tensor) -> None:
-        if minibatch:
-            old = minibatch[0].values.flatten()
-            values = outputs.detach().flatten()[: len(old)]
-            training.value_changes.append((values - old).numpy().copy())
-
-    def note_optimizer_step(*_: Any) -> None:
-        training.entropies.append(compat.read_entropy(algorithm).mean().item())
-        training.rates.append(float(algorithm.optimizer.param_groups[0]["lr"]))
-        trained, logarithm = compat.find_trained_deviation(algorithm)
-        slope = torch.ones_like(trained) if logarithm else trained.detach()
-        if trained.grad is not None:
-            training.log_std_gradients.append((trained.grad * slope).sum().item())
-
-    algorithm.update = record_and_update
-    setattr(policy, name, record_and_score)
-    for way, generate in originals.items():
-        setattr(storage, way, make_recording_generator(generate))
-    critic = compat.find_layers_of_network(algorithm, "critic")
-    first = [
-        list_linear_layers(network)[0]
-        for network in (compat.find_layers_of_network(algorithm, "actor"), critic)
-    ]
-    handles = [
-        first[0].register_forward_pre_hook(make_input_collector(training.policy_inputs)),
-        first[1].register_forward_pre_hook(make_input_collector(training.critic_inputs)),
-        critic.register_forward_hook(record_values),
-        algorithm.optimizer.register_step_pre_hook(note_optimizer_step),
-    ]
-    try:
-        yield
-    finally:
-        algorithm.update = update
-        setattr(policy, name, score)
-        for way, generate in originals.items():
-            setattr(storage, way, generate)
-        for handle in handles:
-            handle.remove()
+    compat.list_layers(agent, name)[0].register_forward_pre_hook(note_inputs)
+    return collected
 
 
 def train_and_record(
     environment: Any,
-    rollouts: int,
+    rollouts: int = 1,
     *,
     steps: int,
     networks: Networks = SMALL,
-    change: Callable[[Any], None] | None = None,
-    prepare: Callable[[Any], None] | None = None,
+    change: Callable[[Any], Any] = lambda storage: None,
+    prepare: Callable[[Any], Any] = lambda agent: None,
     **algorithm: Any,
 ) -> AgentTraining:
-    """Train for ``rollouts``, by default with one epoch of one minibatch; return the record.
+    """Train, by default with one epoch of one minibatch that moves nothing; return the record.
 
     Args:
         steps: of a rollout, in each environment.
@@ -210,28 +131,38 @@ def train_and_record(
         prepare: called with the algorithm before the training.
         algorithm: what the algorithm is configured with.
     """
-    plain = {"num_learning_epochs": 1, "num_mini_batches": 1, "schedule": "fixed"}
-    training = AgentTraining()
-    training.runner = make_runner(environment, steps, networks, **{**plain, **algorithm})
-    if prepare is not None:
-        prepare(training.algorithm)
-    optimizers = {"policy": training.algorithm.optimizer}
-    with (
-        _record_training(training, change),
-        record_losses_and_steps(optimizers) as recorded,
-        compat.silence_runner_output(),
-    ):
-        # of the deviation of one advantage, where a rollout has one step
-        warnings.filterwarnings("ignore", "std\\(\\): degrees of freedom", UserWarning)
-        compat.train_without_saving(training.runner, rollouts)
-    training.losses = recorded.losses["policy"]
-    training.gradient_norms = recorded.gradient_norms["policy"]
+    runner = make_runner(environment, steps, networks, **{**_PLAIN, **algorithm})
+    agent = runner.alg
+    prepare(agent)
+    recorder = UpdateRecorder(agent, change)
+    inputs = {
+        name: collect_inputs(agent, name, lambda: recorder.is_updating)
+        for name in ("actor", "critic")
+    }
+    training = AgentTraining(runner=runner, rollouts=recorder.rollouts, inputs=inputs)
+
+    def note_optimizer_step(*_: Any) -> None:
+        training.entropies.append(compat.read_entropy(agent).mean().item())
+        training.rates.append(float(agent.optimizer.param_groups[0]["lr"]))
+        trained, logarithm = compat.find_trained_deviation(agent)
+        slope = torch.ones_like(trained) if logarithm else trained.detach()
+        if trained.grad is not None:
+            training.log_std_gradients.append((trained.grad * slope).sum().item())
+
+    agent.optimizer.register_step_pre_hook(note_optimizer_step)
+    optimizers = {"policy": agent.optimizer}
+    if getattr(agent, "rnd", None):
+        optimizers["predictor"] = compat.find_curiosity_optimizer(agent)
+    with record_losses_and_steps(optimizers) as recorded:
+        compat.train_without_saving(runner, rollouts)
+    training.losses, training.gradient_norms = recorded.losses["policy"], recorded.gradient_norms
+    training.reported = list(map(compat.list_reported_losses, recorder.results))
+    training.stored = [rollout.observations[..., 0].ravel() for rollout in recorder.rollouts]
+    minibatches: list[Any] = recorder.minibatches
+    training.evaluated = [own.observations[..., 0] for own in minibatches]
+    training.advantages = [own.advantages for own in minibatches]
+    for own, values in zip(minibatches, recorder.values, strict=False):
+        rows = slice(len(own.log_probs))
+        training.log_ratios.append(own.policy_log_probs[rows] - own.log_probs)
+        training.value_changes.append(values[rows] - own.values)
     return training
-
-
-def get_gradient_of_trained_bias(network: torch.nn.Module) -> float:
-    """Return the derivative of the last loss by the bias of a network's only output."""
-    gradient = list_linear_layers(network)[-1].bias.grad
-    if gradient is None:
-        raise RuntimeError("the network has no gradient: no loss depended on it")
-    return gradient.item()

@@ -1,4 +1,4 @@
-"""Drivers of SAC, TD3 and their subclasses: their own ``learn``, ``train`` and actor."""
+"""Driver of SAC, TD3, DDPG and their subclasses: their own ``learn``, ``train`` and actor."""
 
 from __future__ import annotations
 
@@ -143,8 +143,10 @@ class Driver:
         probe_agents.fix_critics_at_update_input(agent, agent.critic, q_values)
         return self._compute_loss_of_part(agent, "critic")
 
-    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
+    def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
         agent = self._make_agent_with_filled_buffer()
+        targets = probe_agents.find_target_critics(agent)
+        probe_agents.make_critics_constant(targets, [target_q] * len(targets.q_networks))
         probe_agents.fix_critics_at_update_input(
             agent, agent.critic, q_values, probe_agents.make_acting_function(agent)
         )
@@ -241,6 +243,10 @@ class Driver:
         fill_networks_and_targets(pairs, source, target)
         self._update_once(agent)
         return read_parameter_of_each_target(pairs)
+
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
+        agent = self._make_agent()
+        return len(agent.critic.q_networks), len(agent.critic_target.q_networks)
 
     def run_loop(self) -> StepJournal:
         """Call ``learn`` for the number of steps in the settings."""

@@ -1,4 +1,4 @@
-"""Driver of SAC and TD3: their own ``update``, and training by the trainer."""
+"""Driver of SAC, TD3 and DDPG: their own ``update``, and training by the trainer."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ import torch
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import (
+    MODELS,
     NEVER,
     AgentSetup,
     Layers,
     call_after_model,
     fix_zero_action_and_log_prob,
     make_noise_settings,
+    make_outputs_constant,
 )
 from rlregress.frameworks.skrl.observe.drivers import instantiated
-from rlregress.frameworks.skrl.observe.drivers.ddpg import make_constant_noise_settings
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
 from rlregress.probing import layers, watched_updates
@@ -39,14 +40,15 @@ from rlregress.probing.layers import (
 )
 from rlregress.probing.scripted import Scripted
 
-CRITICS = ("critic_1", "critic_2")
-_TARGETS = tuple(f"target_{name}" for name in CRITICS)
 #: what is in every row of a memory that an update reads
 _OBSERVATION, _NEXT, _ACTION = 0.5, -0.5, 0.25
 _STORED = {"observations": _OBSERVATION, "next_observations": _NEXT, "actions": _ACTION}
 _SETTINGS = {"discount": "discount_factor", "coefficient": "polyak"}
-_OF_SAC = {"target_entropy": "target_entropy"}
-_OF_TD3 = {"delay": "policy_delay", "smoothing_bound": "smooth_regularization_clip"}
+_OF_ALGORITHM: dict[str, dict[str, str]] = {
+    "sac": {"target_entropy": "target_entropy"},
+    "td3": {"delay": "policy_delay", "smoothing_bound": "smooth_regularization_clip"},
+    "ddpg": {},
+}
 #: there is no setting for fewer
 _UPDATES: dict[str, dict[str, Any]] = {"more": {"gradient_steps": 2}}
 
@@ -55,7 +57,7 @@ class Driver:
     """An agent with small networks (see ``twin_agents.TwinDriver``).
 
     Args:
-        algorithm: "sac" or "td3".
+        algorithm: "sac", "td3" or "ddpg".
         layers: of its networks.
     """
 
@@ -63,6 +65,8 @@ class Driver:
 
     def __init__(self, algorithm: str, settings: Settings, layers: Layers = Layers()) -> None:  # noqa: B008 - a tuple
         self._kind, self._settings, self._layers = algorithm, settings, layers
+        self._critics = [name for name in MODELS[algorithm] if name.startswith("critic")]
+        self._targets = [f"target_{name}" for name in self._critics]
 
     def _make_learning_rates(self) -> Any:
         critic, policy = self._settings.rates or FROZEN
@@ -71,15 +75,16 @@ class Driver:
 
     def _make_training(self, **arguments: Any) -> AgentSetup:
         s = self._settings
-        own = _OF_SAC if self._kind == "sac" else _OF_TD3
-        settings = {**s.map_to_framework_names(**_SETTINGS, **own), **arguments}
+        names = {**_SETTINGS, **_OF_ALGORITHM[self._kind]}
+        settings = {**s.map_to_framework_names(**names), **arguments}
         if self._kind == "sac" and s.temperature is not None:
             settings["initial_entropy_value"] = float(s.temperature)
             settings["learn_entropy"] = s.trained_temperature
         if s.rates is not None:
             settings["learning_rate"] = self._make_learning_rates()
         if s.noise:
-            settings.update(make_constant_noise_settings(s.noise))
+            # of a deviation of 0 PyTorch makes no distribution
+            settings.update(make_noise_settings("exploration_noise", mean=s.noise, std=1e-9))
         if s.deviation is not None:
             settings.update(make_noise_settings("exploration_noise", std=s.deviation))
         smoothing = 0.2 if s.smooths else s.smoothing
@@ -100,7 +105,8 @@ class Driver:
                 fill_parameters([policy.log_std], -20.0)
         if s.weight is not None:
             fill_parameters(
-                [find_last_linear_layer(training.models[name]).weight for name in CRITICS], s.weight
+                [find_last_linear_layer(training.models[name]).weight for name in self._critics],
+                s.weight,
             )
         return training
 
@@ -126,20 +132,21 @@ class Driver:
 
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         training = self._make_training_with_minibatch()
-        _pin_outputs_of_networks(training, CRITICS, _OBSERVATION, _ACTION, q_values)
+        _pin_outputs_of_networks(training, self._critics, _OBSERVATION, _ACTION, q_values)
         return self._compute_loss_of_part(training, "critic")
 
-    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
+    def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
         training = self._make_training_with_minibatch()
+        make_outputs_constant(training, self._targets, target_q, target_q)
         actions = self._compute_action(training, "policy", _OBSERVATION)
-        _pin_outputs_of_networks(training, CRITICS, _OBSERVATION, actions, q_values)
+        _pin_outputs_of_networks(training, self._critics, _OBSERVATION, actions, q_values)
         return self._compute_loss_of_part(training, "actor")
 
     def compute_target(self, q_values: Sequence[float]) -> float:
         training = self._make_training_with_minibatch()
         _pin_outputs_of_networks(
             training,
-            _TARGETS,
+            self._targets,
             _NEXT,
             self._compute_action(training, "target_policy", _NEXT),
             q_values,
@@ -148,8 +155,8 @@ class Driver:
 
     def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
         training = self._make_training_with_minibatch(learning_rate=self._make_learning_rates())
-        _pin_outputs_of_networks(training, _TARGETS, _NEXT, 0.0, [target_value] * 2)
-        for name in CRITICS:
+        _pin_outputs_of_networks(training, self._targets, _NEXT, 0.0, [target_value] * 2)
+        for name in self._critics:
             fill_parameters(training.models[name].parameters(), 0.0)
         losses: list[float] = []
         target = watched_updates.run_and_find_target(
@@ -198,7 +205,7 @@ class Driver:
         make_output_constant(training.models["target_policy"], np.arctanh(inside))
         recorded: list[np.ndarray] = []
         call_after_model(
-            training.models["target_critic_1"],
+            training.models[self._targets[0]],
             lambda inputs, _: recorded.append(inputs["taken_actions"].double().numpy().copy()),
         )
         training.update_once()
@@ -210,11 +217,17 @@ class Driver:
     ) -> np.ndarray:
         training = self._make_training_with_minibatch()
         models = training.models
-        names = [name for name in (*CRITICS, "policy") if f"target_{name}" in models]
+        names = [name for name in (*self._critics, "policy") if f"target_{name}" in models]
         pairs = [(models[name], models[f"target_{name}"]) for name in names]
         fill_networks_and_targets(pairs, source, target)
         training.update_once()
         return read_parameter_of_each_target(pairs)
+
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
+        modules = self._make_training().agent.checkpoint_modules
+        names = [name for name in modules if "critic" in name and "optimizer" not in name]
+        targets = sum("target" in name for name in names)
+        return len(names) - targets, targets
 
     def run_loop(self) -> StepJournal:
         """Run a training for the steps of the settings."""
@@ -260,7 +273,7 @@ class Driver:
 
     def read_log10_adam_eps(self) -> list[float]:
         training = self._make_training()
-        critics = [p for name in CRITICS for p in training.models[name].parameters()]
+        critics = [p for name in self._critics for p in training.models[name].parameters()]
         parameters = {"critic": critics, "actor": [*training.models["policy"].parameters()]}
         if "temperature" in training.optimizers:
             parameters["temperature"] = [training.agent.log_entropy_coefficient]
@@ -295,5 +308,5 @@ def count_trained_critics(training: AgentSetup) -> int:
     optimized = {
         id(p) for group in training.optimizers["critic"].param_groups for p in group["params"]
     }
-    names = [name for name in training.models if name in CRITICS]
+    names = [name for name in training.models if name.startswith("critic")]
     return sum(id(next(training.models[name].parameters())) in optimized for name in names)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import AgentSetup, call_after_model
+from rlregress.frameworks.skrl.train.sampling import note_minibatches_of_rollouts
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing import watched_updates
 from rlregress.probing.recorded_update import record_losses_and_steps
+from rlregress.probing.samples import copy_to_flat_array
 from rlregress.probing.scripted import Scripted
 
 #: name in skrl 2 -> tensor of the memory [rows, environments, 1], which a probe may change
@@ -41,6 +41,14 @@ class AgentTraining(RecordedTraining):
     gradient_norms: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
     changed: list[bool] = field(default_factory=list)
+
+    def note_optimizer_step(self) -> None:
+        """Record what the optimiser is about to step by."""
+        policy, value = (self.training.models[name] for name in ("policy", "value"))
+        self.entropies.append(policy.get_entropy(role="policy").mean().item())
+        self.rates.append(float(self.training.optimizers["policy"].param_groups[0]["lr"]))
+        self.log_std_gradients.append(float(policy.log_std.grad.sum()))
+        self.value_gradients.append(float(value.net[-1].bias.grad))
 
 
 def make_change_of_tensors(
@@ -79,9 +87,13 @@ def train_and_record(
     settings = {"learning_epochs": 1, "mini_batches": 1, **settings}
     own_training = AgentSetup("ppo", *environments, rows=rollouts, rollouts=rollouts, **settings)
     recorded = AgentTraining(training=own_training)
-    policy, value = (own_training.models[name] for name in ("policy", "value"))
-    optimizer, last_bias = own_training.optimizers["policy"], value.net[-1].bias
-    batches: list[dict[str, Any]] = []
+    value, optimizer = own_training.models["value"], own_training.optimizers["policy"]
+    minibatches: list[Any] = []
+    prepare(own_training)
+    note_minibatches_of_rollouts(own_training, minibatches)
+    sampling = compat.name_method_that_samples(own_training.agent)
+    sample = getattr(own_training.memory, sampling)
+    update = getattr(own_training.agent, compat.UPDATE)
 
     def record_and_update(*arguments: Any, **keywords: Any) -> None:
         recorded.stored.append(
@@ -89,51 +101,30 @@ def train_and_record(
         )
         update(*arguments, **keywords)
 
-    def change_and_sample(names: Any, **keywords: Any) -> Any:
+    def change_and_sample(**arguments: Any) -> Any:
         if change is not None and len(recorded.stored) > len(recorded.changed):
             recorded.changed.append(True)
             change({name: own_training.read_stored_tensor(name) for name in _CHANGED})
-        minibatches = sample(names=names, **keywords)
-        if "log_prob" in names:
-            # states of memory are read apart
-            batches[:] = [dict(zip(names, batch, strict=False)) for batch in minibatches]
-        return minibatches
-
-    def note_evaluated_policy(inputs: Any, acted: Any) -> None:
-        if "taken_actions" not in inputs:
-            return
-        batch = batches[len(recorded.evaluated) % len(batches)]
-        old, advantages = batch["log_prob"][:, 0], batch["advantages"][:, 0]
-        recorded.evaluated.append(compat.read_observations(inputs)[:, 0].detach().numpy().copy())
-        recorded.advantages.append(advantages.numpy().copy())
-        recorded.log_ratios.append(
-            (compat.read_log_prob(acted)[:, 0].detach() - old).numpy().copy()
-        )
+        return sample(**arguments)
 
     def note_evaluated_values(inputs: Any, acted: Any) -> None:
         # behind the policy of the same minibatch
-        if value.training and len(recorded.value_changes) < len(recorded.evaluated):
-            batch = batches[(len(recorded.evaluated) - 1) % len(batches)]
-            change = (acted[0] - batch["values"])[:, 0].detach()
-            recorded.value_changes.append(change.numpy().copy())
+        if value.training and len(recorded.value_changes) < len(minibatches):
+            outputs = copy_to_flat_array(acted[0])
+            recorded.value_changes.append(outputs - minibatches[-1].values)
 
-    def note_optimizer_step() -> None:
-        recorded.entropies.append(policy.get_entropy(role="policy").mean().item())
-        recorded.rates.append(float(optimizer.param_groups[0]["lr"]))
-        recorded.log_std_gradients.append(float(policy.log_std.grad.sum()))
-        recorded.value_gradients.append(float(last_bias.grad))
-
-    prepare(own_training)
-    call_after_model(policy, note_evaluated_policy)
     call_after_model(value, note_evaluated_values)
-    sampling, method = compat.name_method_that_samples(own_training.agent), compat.UPDATE
-    sample, update = getattr(own_training.memory, sampling), getattr(own_training.agent, method)
-    with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(own_training.memory, sampling, change_and_sample))
-        stack.enter_context(mock.patch.object(own_training.agent, method, record_and_update))
-        whole = stack.enter_context(record_losses_and_steps(own_training.optimizers))
-        stack.enter_context(watched_updates.call_before_steps(optimizer, note_optimizer_step))
+    setattr(own_training.memory, sampling, change_and_sample)
+    setattr(own_training.agent, compat.UPDATE, record_and_update)
+    with (
+        record_losses_and_steps(own_training.optimizers) as whole,
+        watched_updates.call_before_steps(optimizer, recorded.note_optimizer_step),
+    ):
         own_training.run_steps(steps)
+    for minibatch in minibatches:
+        recorded.evaluated.append(minibatch.observations[:, 0])
+        recorded.advantages.append(minibatch.advantages)
+        recorded.log_ratios.append(minibatch.policy_log_probs - minibatch.log_probs)
     recorded.losses += whole.losses["policy"]
     recorded.gradient_norms += whole.gradient_norms["policy"]
     return recorded

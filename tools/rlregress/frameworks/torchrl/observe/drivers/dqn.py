@@ -17,9 +17,11 @@ from rlregress.frameworks.torchrl.api import (
     EGreedyModule,
     ExplorationType,
     HardUpdate,
+    LazyTensorStorage,
     QValueActor,
     SerialEnv,
     TensorDict,
+    TensorDictReplayBuffer,
     TensorDictSequential,
     set_exploration_type,
 )
@@ -27,11 +29,9 @@ from rlregress.frameworks.torchrl.compat import (
     call_with_newest_keywords,
     find_action_spec,
     find_deterministic_exploration,
+    make_silent_trainer,
 )
-from rlregress.frameworks.torchrl.observe.drivers.common import (
-    make_batch,
-    make_trainer_without_learning,
-)
+from rlregress.frameworks.torchrl.known_networks import make_equal_transitions
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
@@ -86,9 +86,12 @@ class Driver:
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of ``DQNLoss`` for a batch as a replay buffer samples it."""
         self.set_values(online, target)
-        first = [1] + [0] * (self._settings.actions - 1)
-        loss = self._loss(make_batch(self._settings, first))["loss"]
-        return float(loss.detach())
+        s, first = self._settings, [1] + [0] * (self._settings.actions - 1)
+        flags = bool(s.terminated), bool(s.truncated)
+        batch = make_equal_transitions(
+            s.batch_size, s.reward, *flags, first, (0.5, 0.5), torch.float32
+        )
+        return float(self._loss(batch)["loss"].detach())
 
     def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """Return an action of the policy, with exploration or, if ``deterministic``, without."""
@@ -117,11 +120,17 @@ class Driver:
             total_frames=settings.steps,
             init_random_frames=settings.starts,
         )
-        trainer = make_trainer_without_learning(
+        trainer = make_silent_trainer(
             DQNTrainer,
-            settings,
             collector,
             self._loss,
+            settings.steps,
+            optim_steps_per_batch=1,
+            # moves no parameter
+            optimizer=torch.optim.SGD(self._loss.parameters(), lr=0.0),
+            replay_buffer=TensorDictReplayBuffer(
+                storage=LazyTensorStorage(256), batch_size=settings.batch_size
+            ),
             target_net_updater=HardUpdate(
                 self._loss,
                 **({} if interval is None else {"value_network_update_interval": interval}),

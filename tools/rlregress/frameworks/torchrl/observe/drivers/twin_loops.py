@@ -1,4 +1,4 @@
-"""Drivers of SAC and TD3 whose loops run on a small environment: trainers and programs."""
+"""Drivers of SAC, TD3 and DDPG whose loops run on a small environment: trainers and programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _LoopDriver:
     """A driver that runs a loop again for each request (see ``twin_agents.TwinDriver``).
 
     Args:
-        family: "sac" or "td3".
+        family: "sac", "td3" or, of trainers, "ddpg".
         environment: replaces the one that plays the settings.
 
     Attributes:
@@ -121,31 +121,45 @@ class _LoopDriver:
 
 
 class TrainerDriver(_LoopDriver):
-    """A driver of ``SACTrainer`` and ``TD3Trainer``, as trainings make them."""
+    """A driver of the trainers, as trainings make them."""
 
-    def _train(self, journal: StepJournal, **options: Any) -> None:
-        """Run the trainer's own loop, with an update for each collected step."""
+    def _make_trainer(self, environment: Scripted) -> tuple[Any, Any]:
+        """Return a trainer with an update for each collected step, and its loss."""
         s = self._settings
-        environment = self._environment or self._make_playing_environment(journal)
-        journal.actions[:] = [environment.received]
         playing = wrap_environment(environment)
+        # with large weights, steps lead out of the numbers
+        moves = s.learns and s.rates is None and s.weight is None
         settings = {
-            "hidden_sizes": [], "discount": 0.99, "critic_loss": "l2", "polyak_coefficient": 0.5,
+            "hidden_sizes": [], "discount": 0.99, "critic_loss": "l2", "polyak_coefficient": s.tau,
             "initial_temperature": 1.0, "target_entropy": "auto", "exploration_noise": 0.0,
             "policy_delay": s.delay or 2, "target_noise": 0.2, "target_noise_clip": 0.5,
-            # with large weights, steps lead out of the numbers
-            "learning_rate": 1e-3 if s.rates is None and s.weight is None else 0.0,
+            "learning_rate": 1e-3 if moves else 0.0,
             "steps_per_collection": s.collected_at_once,
             "updates_per_collection": s.collected_at_once,
             "learning_starts": s.starts or 0, "replay_size": 256, "minibatch_size": s.batch_size,
         }  # fmt: skip
         request = TrainingRequest(self._family, lambda: environment, settings, s.steps, s.seed)
         parts = trainers.make_parts_of_algorithm(request, playing, settings)
+        if self._family == "ddpg":
+            parts.loss.__class__ = twin_losses.NamedDDPGLoss
         self._fix_model_outputs_and_noise(parts.acting, parts.acting)
-        trainer = trainers.make_trainer_of_parts(request, playing, settings, parts)
-        self._prepare_loss(parts.loss, journal)
+        return trainers.make_trainer_of_parts(request, playing, settings, parts), parts.loss
+
+    def _train(self, journal: StepJournal, **options: Any) -> None:
+        """Run the trainer's own loop."""
+        environment = self._environment or self._make_playing_environment(journal)
+        journal.actions[:] = [environment.received]
+        trainer, loss = self._make_trainer(environment)
+        self._prepare_loss(loss, journal)
         trainer.train()
         self.buffer = trainer.replay_buffer
+
+    def update_and_read_targets(
+        self, source: Sequence[float], target: Sequence[float]
+    ) -> np.ndarray:
+        # a target updater overwrites the targets when it is made
+        trainer, loss = self._make_trainer(self._make_playing_environment(StepJournal()))
+        return twin_losses.read_targets_after_update(loss, trainer.train, source, target)
 
     def compute_target(self, q_values: Sequence[float]) -> float:
         """Return the target of the critics on transitions that the trainer stored and sampled."""
@@ -255,7 +269,7 @@ class ProgramDriver(_LoopDriver):
         # the setting is the fraction that is kept
         share = 1.0 - s.tau if s.coefficient is None else s.coefficient
         _, loss, updater = self._make_model_loss_and_updater(target_update_polyak=share)
-        return twin_losses.read_targets_after_update(loss, updater, source, target)
+        return twin_losses.read_targets_after_update(loss, updater.step, source, target)
 
     def _make_environment(self) -> Scripted:
         s = self._settings
@@ -323,9 +337,9 @@ class PolicyDriver(ProgramDriver):
 
 
 def get_last_weights(parameters: Any) -> torch.Tensor:
-    """Return weights of the last layer of stacked Q networks, [networks, 1, inputs]."""
+    """Return weights of the last layer of Q networks, [networks, 1, inputs], or of one."""
     tensors = parameters.values(True, True)
-    (last,) = [tensor for tensor in tensors if tensor.dim() == 3 and tensor.shape[1] == 1]
+    (last,) = [tensor for tensor in tensors if tensor.dim() > 1 and tensor.shape[-2] == 1]
     return last.data
 
 

@@ -1,7 +1,8 @@
-"""Driver of SAC and TD3: ``SACLoss`` and ``TD3Loss`` by themselves, and the modules that act."""
+"""Driver of the losses of SAC, TD3 and DDPG by themselves, and of the modules that act."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.api import (
+    DDPGLoss,
     ExplorationType,
     NormalParamExtractor,
     SoftUpdate,
@@ -24,6 +26,7 @@ from rlregress.frameworks.torchrl.compat import (
     estimate_next_values,
     find_action_spec,
     find_deterministic_exploration,
+    get_loss_output,
     make_sac_loss,
     make_td3_loss,
 )
@@ -51,15 +54,25 @@ from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 from rlregress.probing.watched_updates import run_and_find_target
 
-_OF_SAC = {"temperature": "alpha_init", "target_entropy": "target_entropy"}
-_OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
+_OF_FAMILY: dict[str, dict[str, str]] = {
+    "sac": {"temperature": "alpha_init", "target_entropy": "target_entropy"},
+    "td3": {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"},
+    "ddpg": {},
+}
+
+
+class NamedDDPGLoss(DDPGLoss):
+    """The loss of DDPG, whose parameters have the names of those of SAC and TD3, too."""
+
+    qvalue_network_params = property(lambda self: self.value_network_params)
+    target_qvalue_network_params = property(lambda self: self.target_value_network_params)
 
 
 class Driver:
     """A driver of the loss alone, of constant networks (see ``twin_agents.TwinDriver``).
 
     Args:
-        family: "sac" or "td3".
+        family: "sac", "td3" or "ddpg".
     """
 
     def __init__(self, family: str, settings: Settings) -> None:
@@ -73,20 +86,20 @@ class Driver:
     ) -> Any:
         """Return the loss; Q network k outputs ``values[k]`` where it has to be evaluated."""
         s = self._settings
-        options = s.map_to_framework_names(**(_OF_SAC if self._family == "sac" else _OF_TD3))
+        options = s.map_to_framework_names(**_OF_FAMILY[self._family])
         if s.squared:
             options["loss_function"] = "l2"
         critics = [make_q_network(network(value)) for value in values]
-        options["num_qvalue_nets"] = len(critics)
-        if self._family == "sac":
-            loss = make_sac_loss(make_reporting_policy(s.log_prob or 0.0), critics, **options)
+        actor = TensorDictModule(Constant(*action), in_keys=["observation"], out_keys=["action"])
+        if self._family == "ddpg":
+            loss = NamedDDPGLoss(actor, critics[0], **options)
+        elif self._family == "td3":
+            spec = make_action_box(s.low, s.high)
+            options["num_qvalue_nets"] = len(critics)
+            loss = make_td3_loss(actor, critics, action_spec=spec, **options)
         else:
-            actor = TensorDictModule(
-                Constant(*action), in_keys=["observation"], out_keys=["action"]
-            )
-            loss = make_td3_loss(
-                actor, critics, action_spec=make_action_box(s.low, s.high), **options
-            )
+            options["num_qvalue_nets"] = len(critics)
+            loss = make_sac_loss(make_reporting_policy(s.log_prob or 0.0), critics, **options)
         if s.discount is not None:
             loss.make_value_estimator(gamma=s.discount)
         return loss
@@ -97,12 +110,14 @@ class Driver:
         return make_equal_transitions(s.batch_size, s.reward, *flags, [0.5] * dimensions)
 
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
-        return float(
-            self._make_loss_with_outputs(q_values)(self._make_batch())["loss_qvalue"].detach()
-        )
+        name = "loss_value" if self._family == "ddpg" else "loss_qvalue"
+        return float(self._make_loss_with_outputs(q_values)(self._make_batch())[name].detach())
 
-    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
+    def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
         loss = self._make_loss_with_outputs(q_values, partial(PinnedQNetwork, of_policy=True))
+        # in this order: without targets of their own the networks stand in for them
+        fill_stacked_parameters(loss.target_qvalue_network_params, [target_q] * len(q_values))
+        fill_stacked_parameters(loss.qvalue_network_params, q_values)
         return float(loss(self._make_batch())["loss_actor"].detach())
 
     def compute_target(self, q_values: Sequence[float]) -> float:
@@ -121,7 +136,11 @@ class Driver:
     ) -> np.ndarray:
         s, loss = self._settings, self._make_loss_with_outputs([0.0, 0.0])
         updater = SoftUpdate(loss, tau=s.tau if s.coefficient is None else s.coefficient)
-        return read_targets_after_update(loss, updater, source, target)
+        return read_targets_after_update(loss, updater.step, source, target)
+
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
+        """Count the network that the loss of DDPG takes, and its target."""
+        return 1, int(_has_targets(self._make_loss_with_outputs([0.0]), "qvalue"))
 
     def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
         loss = self._make_loss_with_outputs([0.0, 0.0])
@@ -180,7 +199,14 @@ class Driver:
             loss = self._make_loss_with_outputs([0.0, 0.0], network, action)
             torch.manual_seed(shift_seed(s.seed))
             batch = make_equal_transitions(samples, 0.0, action=[0.5] * len(low))
-            actions.append(estimate_next_values(loss, batch).numpy())
+            if self._family == "ddpg":
+                online = [math.tanh(s.pre_tanh or 0.0)]
+                fill_stacked_parameters(loss.actor_network_params, online)
+                # with a discount of 1, and without rewards
+                values = get_loss_output(loss(batch), "target_value").detach()
+            else:
+                values = estimate_next_values(loss, batch)
+            actions.append(values.numpy())
         return np.stack(actions, axis=1)
 
     def run_loop(self) -> StepJournal:
@@ -217,20 +243,29 @@ def act_and_record(
 
 
 def read_targets_after_update(
-    loss: Any, updater: Any, source: Sequence[float], target: Sequence[float]
+    loss: Any, update: Callable[[], Any], source: Sequence[float], target: Sequence[float]
 ) -> np.ndarray:
-    """Return a parameter of each target network after ``updater.step()``: see ``TwinDriver``."""
+    """Return a parameter of each target network after ``update()``: see ``TwinDriver``."""
     for before, numbers in (("", source), ("target_", target)):
         fill_stacked_parameters(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])
         if len(numbers) > 2:
             fill_stacked_parameters(getattr(loss, f"{before}actor_network_params"), numbers[2:])
-    updater.step()
+    update()
     critics = next(iter(loss.target_qvalue_network_params.values(True, True)))
-    values = critics.reshape(2, -1)[:, 0].tolist()
+    values = critics.reshape(len(critics), -1)[:, 0].tolist()
     if len(source) > 2:
         followed = next(iter(loss.target_actor_network_params.values(True, True)))
-        values.append(float(followed.reshape(-1)[0]))
+        values.append(float(followed.reshape(-1)[0]) if _has_targets(loss, "actor") else -1.0)
     return np.array(values)
+
+
+def _has_targets(loss: Any, name: str) -> bool:
+    """Return whether the networks "qvalue" or "actor" of a loss have targets of their own."""
+    first, followed = (
+        next(iter(getattr(loss, f"{before}{name}_network_params").values(True, True)))
+        for before in ("", "target_")
+    )
+    return followed.data_ptr() != first.data_ptr()
 
 
 class _ActionDimensionAsValue(nn.Module):
