@@ -14,7 +14,6 @@ from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import AdditiveGaussianModule, SerialEnv, TensorDict
 from rlregress.frameworks.torchrl.known_networks import Constant
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses
-from rlregress.frameworks.torchrl.observe.drivers.common import fix_exploration_noise
 from rlregress.frameworks.torchrl.scripted_environments import (
     register_environment,
     wrap_environment,
@@ -109,7 +108,7 @@ class _LoopDriver:
             )
         for module in exploring.modules():
             if isinstance(module, AdditiveGaussianModule):
-                fix_exploration_noise(module, s.noise)
+                twin_losses.fix_exploration_noise(module, s.noise)
 
     def _prepare_loss(self, loss: Any, journal: StepJournal) -> None:
         self.loss = loss

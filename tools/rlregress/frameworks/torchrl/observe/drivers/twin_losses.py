@@ -40,9 +40,6 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_q_network,
     make_reporting_policy,
     make_stochastic_policy,
-)
-from rlregress.frameworks.torchrl.observe.drivers.common import (
-    fix_exploration_noise,
     make_tanh_policy,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
@@ -216,10 +213,17 @@ class Driver:
         spec = find_action_spec(wrap_environment(environment))
         layer = nn.utils.skip_init(nn.Linear, 1, 1)
         make_output_constant(layer, s.pre_tanh)
-        actor = make_tanh_policy(layer, spec)
+        actor = make_tanh_policy(layer, spec=spec)
         exploring, noise = add_gaussian_noise(actor, spec)
         fix_exploration_noise(noise, s.noise)
         return act_and_record(environment, actor, exploring, s)
+
+
+def fix_exploration_noise(noise: Any, number: float | None) -> None:
+    """Fix the exploration noise to ``number``; None leaves it random."""
+    if number is not None:
+        # not in place: where the mean is given as an integer, the buffer is one
+        noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
 
 
 def act_and_record(
