@@ -13,8 +13,10 @@ from rlregress.frameworks.torchrl import compat
 from rlregress.frameworks.torchrl.api import (
     Bounded,
     ProbabilisticActor,
+    TanhModule,
     TensorDict,
     TensorDictModule,
+    TensorDictSequential,
     ValueOperator,
 )
 
@@ -111,6 +113,14 @@ def make_stochastic_policy(network: nn.Module, spec: Bounded, distribution: Any,
         distribution_class=distribution,
         distribution_kwargs=compat.rename_options_for_version(distribution, **options),
         return_log_prob=True,
+    )
+
+
+def make_tanh_policy(network: nn.Module, **options: Any) -> TensorDictSequential:
+    """Return a policy without chance; options go to the tanh that brings actions into bounds."""
+    return TensorDictSequential(
+        TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
+        TanhModule(in_keys=["param"], out_keys=["action"], **options),
     )
 
 

@@ -70,27 +70,32 @@ def _compile_program(text: bytes, path: str) -> CodeType:
 
 
 @contextlib.contextmanager
-def _replace_modules_and_search_folder(folder: Path) -> Iterator[None]:
-    stand_ins = _make_stand_in_modules()
-    before = {name: sys.modules.pop(name, None) for name in (*_SIBLINGS, *stand_ins)}
-    sys.modules.update(stand_ins)
-    sys.path.insert(0, str(folder))
+def replace_modules(modules: Mapping[str, ModuleType | None]) -> Iterator[None]:
+    """Replace imported modules within the block; None: they are not imported yet."""
+    before = {name: sys.modules.pop(name, None) for name in modules}
+    sys.modules.update({name: module for name, module in modules.items() if module is not None})
     try:
-        with (
-            mock.patch.object(sys, "dont_write_bytecode", True),
-            mock.patch.object(
-                SourceFileLoader,
-                "source_to_code",
-                lambda self, data, path, **options: _compile_program(bytes(data), str(path)),
-            ),
-        ):
-            yield
+        yield
     finally:
-        sys.path.remove(str(folder))
         for name, module in before.items():
             sys.modules.pop(name, None)
             if module is not None:
                 sys.modules[name] = module
+
+
+@contextlib.contextmanager
+def _replace_modules_and_search_folder(folder: Path) -> Iterator[None]:
+    with (
+        replace_modules({**dict.fromkeys(_SIBLINGS), **_make_stand_in_modules()}),
+        mock.patch.object(sys, "path", [str(folder), *sys.path]),
+        mock.patch.object(sys, "dont_write_bytecode", True),
+        mock.patch.object(
+            SourceFileLoader,
+            "source_to_code",
+            lambda self, data, path, **options: _compile_program(bytes(data), str(path)),
+        ),
+    ):
+        yield
 
 
 def find_folder_of_programs() -> Path:

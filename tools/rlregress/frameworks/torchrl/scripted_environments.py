@@ -1,4 +1,4 @@
-"""Scripted environments as TorchRL sees them."""
+"""Scripted environments as TorchRL sees them, tiny rollouts in them, and a policy for these."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import gymnasium
+import torch
 
-from rlregress.frameworks.torchrl.api import GymWrapper
+from rlregress.frameworks.torchrl.api import Collector, GymWrapper, TanhNormal
+from rlregress.frameworks.torchrl.compat import call_with_newest_keywords, find_action_spec
+from rlregress.frameworks.torchrl.known_networks import FixedLocScale, make_stochastic_policy
 
 #: the id of what ``register_environment`` makes known.
 REGISTERED = "RLRegressPlayback-v0"
@@ -29,3 +32,28 @@ def register_environment(
         yield id
     finally:
         gymnasium.registry.pop(id)
+
+
+def collect_batch(environment: Any, frames: int, actor: Any = None, **options: Any) -> Any:
+    """Collect one batch in an environment of TorchRL, [frames]; without an actor by random actions.
+
+    Collector and environment run in this process.
+    """
+    collector = call_with_newest_keywords(
+        Collector, environment, actor, frames_per_batch=frames, total_frames=frames, **options
+    )
+    (batch,) = list(collector)
+    collector.shutdown()
+    return batch
+
+
+def make_squashed_policy(environment: gymnasium.Env, loc: list[float], scale: float) -> Any:
+    """Return a tanh Gaussian within the bounds of the environment, equal in all states."""
+    spec = find_action_spec(wrap_environment(environment))
+    return make_stochastic_policy(
+        FixedLocScale(loc, [scale] * len(loc), torch.float32),
+        spec,
+        TanhNormal,
+        low=spec.space.low,
+        high=spec.space.high,
+    )

@@ -10,6 +10,7 @@ import contextlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -50,26 +51,44 @@ _STEPS, _FRAMES, _ROLLED = 36, 12, 14
 # -- trainers ---------------------------------------------------------------------------------
 
 
+@dataclass(eq=False, kw_only=True)
 class _TrainerLoop:
-    """A loop that the library's trainer runs; a second trainer continues from its last file."""
+    """A loop that the library's trainer runs; a second trainer continues from its last file.
+
+    Attributes:
+        trainer: name of its class.
+        files: it writes "one" file, which is "mapped" into memory, or "rotates" its last two.
+    """
+
+    steps: int = _STEPS
+    trainer: str = "Trainer"
+    files: str = "one"
 
     def make_trainer(self, **files: Any) -> Any:
         """Return the trainer of the algorithm, or of any loss."""
         raise NotImplementedError
 
-    def make_file_arguments(self, folder: str) -> dict[str, Any]:
+    def _make_file_arguments(self, folder: str) -> dict[str, Any]:
         """Return arguments of a trainer that writes files into a folder."""
-        return {"save_trainer_file": os.path.join(folder, "trainer")}
+        if self.files != "rotates":
+            return {"save_trainer_file": os.path.join(folder, "trainer")}
+        kinds = partial(find_in_library, "torchrl.checkpoint")
+        rotation = kinds("CheckpointRotation")(folder, keep_last=2)
+        return {"checkpoint": kinds("Checkpoint")(), "checkpoint_rotation": rotation}
 
     def run_training(self) -> Any:
         """Train, and continue from the content of the last file."""
-        with TemporaryDirectory(prefix="rlregress-") as folder:
-            files = self.make_file_arguments(folder)
+        backend = {"CKPT_BACKEND": "memmap"} if self.files == "mapped" else {}
+        with (
+            TemporaryDirectory(prefix="rlregress-") as folder,
+            mock.patch.dict(os.environ, backend),
+        ):
+            files = self._make_file_arguments(folder)
             first = self.make_trainer(save_trainer_interval=1, **files)
             first.train()
             rotation = files.get("checkpoint_rotation")
             # each has its own checkpoint, which keeps what it has saved
-            again = self.make_file_arguments(folder)
+            again = self._make_file_arguments(folder)
             restored = self.make_trainer(**{k: v for k, v in again.items() if k == "checkpoint"})
             restored.load_from_file(rotation.latest() if rotation else files["save_trainer_file"])
             states = {"first": _read_trainer_state(first), "loaded": _read_trainer_state(restored)}
@@ -86,52 +105,13 @@ def _read_trainer_state(trainer: Any) -> dict[str, Any]:
     return {"loss": trainer.loss_module, "log": log, **counts, **hooks}
 
 
-def _make_trainer_by_name(loop: Any, module: str, name: str, collector: Any, **options: Any) -> Any:
-    """Return a trainer of the library's, by the name of its class."""
+def _make_trainer(loop: Any, module: str, policy: Any, **options: Any) -> Any:
+    """Return the trainer of a loop, whose class is in a module of the library's."""
     return call_with_newest_keywords(
-        find_in_library(module, name), collector=collector, total_frames=_STEPS,
-        loss_module=loop.loss, frame_skip=1, optim_steps_per_batch=2, progress_bar=False, seed=0,
-        log_interval=1, **options,
+        find_in_library(module, loop.trainer), total_frames=_STEPS, loss_module=loop.loss,
+        collector=loop.make_collector(policy, _FRAMES), frame_skip=1, optim_steps_per_batch=2,
+        progress_bar=False, seed=0, log_interval=1, **options,
     )  # fmt: skip
-
-
-class LoopWithHook(_TrainerLoop, OnPolicyLoop):
-    """A loop of PPO's loss that ``Trainer`` runs, with a hook.
-
-    Args:
-        hook: name of the hook's class. One that steps the optimizer is an argument of the trainer.
-        masked: batches are padded trajectories, with masks.
-    """
-
-    def __init__(
-        self, environment: Any, hook: str = "CountFramesLog", masked: bool = False
-    ) -> None:
-        super().__init__(environment, loss="ClipPPOLoss", steps=_STEPS)
-        self._hook = hook
-        self._collected = {"split_trajs": True} if masked else {}
-
-    def make_trainer(self, **files: Any) -> Any:
-        is_stepper = self._hook in _STEPPERS
-        stepper: dict[str, Any] = {}
-        if is_stepper:
-            stepper["optimization_stepper"] = self._make_hook(None)
-        if self._hook != "OptimizerHook":
-            stepper["optimizer"] = self.adam
-        collector = self.make_collector(self.actor, _FRAMES, **self._collected)
-        trainer = _make_trainer_by_name(self, _ENGINE, "Trainer", collector, **stepper, **files)
-        if not is_stepper:
-            self._make_hook(trainer).register(trainer)
-        trainer.register_op("batch_process", self.add_advantages)
-        return trainer
-
-    def _make_hook(self, trainer: Any) -> Any:
-        arguments = _HOOKS[self._hook](self, trainer)
-        return call_with_newest_keywords(find_in_library(_ENGINE, self._hook), **arguments)
-
-    def add_advantages(self, batch: Any) -> Any:
-        with torch.no_grad():
-            self._estimate_advantages(batch)
-        return batch
 
 
 #: stages of a trainer whose hooks are given nothing, a batch, and a batch of which they log.
@@ -142,11 +122,44 @@ _LOGGING = (
 )  # fmt: skip
 
 
-class LoopWithStageHooks(LoopWithHook):
-    """A loop that ``Trainer`` runs, with a function at each stage of the trainer."""
+@dataclass(eq=False, kw_only=True)
+class LoopWithHook(_TrainerLoop, OnPolicyLoop):
+    """A loop of PPO's loss that ``Trainer`` runs, with a hook.
+
+    Attributes:
+        hook: name of the hook's class. One that steps the optimizer is an argument of the trainer.
+        staged: there is a function at each stage of the trainer, too.
+    """
+
+    loss: Any = "ClipPPOLoss"
+    hook: str = "CountFramesLog"
+    staged: bool = False
 
     def make_trainer(self, **files: Any) -> Any:
-        trainer = super().make_trainer(**files)
+        is_stepper = self.hook in _STEPPERS
+        stepper: dict[str, Any] = {}
+        if is_stepper:
+            stepper["optimization_stepper"] = self._make_hook(None)
+        if self.hook != "OptimizerHook":
+            stepper["optimizer"] = self.adam
+        trainer = _make_trainer(self, _ENGINE, self.actor, **stepper, **files)
+        if not is_stepper:
+            self._make_hook(trainer).register(trainer)
+        trainer.register_op("batch_process", self.add_advantages)
+        if self.staged:
+            self._register_functions_at_stages(trainer)
+        return trainer
+
+    def _make_hook(self, trainer: Any) -> Any:
+        arguments = _HOOKS[self.hook](self, trainer)
+        return call_with_newest_keywords(find_in_library(_ENGINE, self.hook), **arguments)
+
+    def add_advantages(self, batch: Any) -> Any:
+        with torch.no_grad():
+            self._estimate_advantages(batch)
+        return batch
+
+    def _register_functions_at_stages(self, trainer: Any) -> None:
         kinds = (
             (_SILENT, self._note_stage),
             (_CHANGING, self._change_batch_at_stage),
@@ -156,11 +169,11 @@ class LoopWithStageHooks(LoopWithHook):
             for stage in stages:
                 trainer.register_op(stage, partial(function, stage))
         trainer.register_op("process_loss", lambda batch, losses: losses.apply(lambda x: 3 * x))
-        return trainer
 
     def run_training(self) -> Any:
         self._noted: list[str] = []
-        return {**super().run_training(), "noted": self._noted}
+        states = super().run_training()
+        return {**states, "noted": self._noted} if self.staged else states
 
     def _note_stage(self, stage: str, *arguments: Any, **named: Any) -> None:
         self._noted.append(stage)
@@ -173,60 +186,43 @@ class LoopWithStageHooks(LoopWithHook):
         return {"log_pbar": True, f"mean_{stage}": float(batch["observation"].mean())}
 
 
-class LoopWithRotatedFiles(LoopWithHook):
-    """A loop that ``Trainer`` runs, which keeps its last two files."""
-
-    def make_file_arguments(self, folder: str) -> dict[str, Any]:
-        kinds = partial(find_in_library, "torchrl.checkpoint")
-        rotation = kinds("CheckpointRotation")(folder, keep_last=2)
-        return {"checkpoint": kinds("Checkpoint")(), "checkpoint_rotation": rotation}
-
-
-class LoopWithMemoryMappedFile(LoopWithHook):
-    """A loop that ``Trainer`` runs, whose file is mapped into memory."""
-
-    def run_training(self) -> Any:
-        with mock.patch.dict(os.environ, {"CKPT_BACKEND": "memmap"}):
-            return super().run_training()
-
-
+@dataclass(eq=False, kw_only=True)
 class OnPolicyTrainerLoop(_TrainerLoop, OnPolicyLoop):
     """A loop that the trainer of an on-policy algorithm runs."""
-
-    def __init__(self, environment: Any, name: str, loss: str) -> None:
-        super().__init__(environment, loss=loss, steps=_STEPS)
-        self._name = name
 
     def make_trainer(self, **files: Any) -> Any:
         rows = TensorDictReplayBuffer(
             storage=LazyTensorStorage(_FRAMES), sampler=SamplerWithoutReplacement(), batch_size=8
         )
-        return _make_trainer_by_name(
-            self, _ALGORITHMS, self._name, self.make_collector(self.actor, _FRAMES),
-            optimizer=self.adam, replay_buffer=rows, num_epochs=2, **files,
+        return _make_trainer(
+            self, _ALGORITHMS, self.actor, optimizer=self.adam, replay_buffer=rows, num_epochs=2,
+            **files,
         )  # fmt: skip
 
 
+@dataclass(eq=False, kw_only=True)
 class OffPolicyTrainerLoop(_TrainerLoop, OffPolicyLoop):
-    """A loop that the trainer of an off-policy algorithm runs."""
+    """A loop that the trainer of an off-policy algorithm runs.
 
-    def __init__(self, environment: Any, name: str, exploring: str = "", **options: Any) -> None:
-        super().__init__(environment, steps=_STEPS, **options)
-        self._name, self._exploring = name, exploring
+    Attributes:
+        exploring: the trainer's argument for the module that explores; empty: none.
+    """
+
+    exploring: str = ""
 
     def make_trainer(self, **files: Any) -> Any:
-        parts: dict[str, Any] = {self._exploring: self.exploration} if self._exploring else {}
-        if self._name == "TD3Trainer":
+        parts: dict[str, Any] = {self.exploring: self.exploration} if self.exploring else {}
+        if self.trainer == "TD3Trainer":
             adams = [self.groups[group][0] for group in ("actor", "qvalue")]
             stepper = find_in_library(f"{_ALGORITHMS}.td3", "TD3OptimizationStepper")
             parts["optimization_stepper"] = stepper(*adams)
         else:
             parts["optimizer"] = self.make_optimizer(self.loss.parameters())
         # the trainer hands weights to a policy that explores by what it knows
-        policy = self.acting if self._exploring else self.actor
-        return _make_trainer_by_name(
-            self, _ALGORITHMS, self._name, self.make_collector(policy, _FRAMES),
-            replay_buffer=self.buffer, target_net_updater=self.updater, **parts, **files,
+        policy = self.acting if self.exploring else self.actor
+        return _make_trainer(
+            self, _ALGORITHMS, policy, replay_buffer=self.buffer, target_net_updater=self.updater,
+            **parts, **files,
         )  # fmt: skip
 
 
@@ -270,34 +266,34 @@ def make_hook_trainings() -> dict[str, TraceTraining]:
         **{name: make(hook=name) for name in _HOOKS if name not in _STEPPERS},
         **{f"{name} of masked batches": make(hook=name, masked=True) for name in masked},
         **{name: make(hook=name) for name in _STEPPERS},
-        "Staged": make_training_of_loop(LoopWithStageHooks, Environments()),
-        "Rotated": make_training_of_loop(LoopWithRotatedFiles, Environments()),
-        "Mapped": make_training_of_loop(LoopWithMemoryMappedFile, Environments()),
+        "Staged": make(staged=True),
+        "Rotated": make(files="rotates"),
+        "Mapped": make(files="mapped"),
     }
 
 
 def make_algorithm_trainings() -> dict[str, TraceTraining]:
     """Return trainings by the trainer of each algorithm."""
-    on = {"PPOTrainer": "ClipPPOLoss", "A2CTrainer": "A2CLoss"}
-    off: dict[str, dict[str, Any]] = {
-        "SACTrainer": {"loss": "SACLoss", "distribution": "TanhNormal"},
-        "TD3Trainer": {"loss": "TD3Loss", "exploration": make_gaussian_exploration(),
-                       "exploring": "exploration_module"},
-        "DDPGTrainer": {"loss": "DDPGLoss", "exploration": make_gaussian_exploration()},
-        "DQNTrainer": {"loss": "DQNLoss", "exploration": make_greedy_exploration(),
-        "exploring": "greedy_module"},
-    }  # fmt: skip
     # trainers log the sum of an episode's rewards under either name
     summed = [make_lazy_transform("RewardSum", in_keys=["reward"], out_keys=[name])
               for name in ("reward_sum", "episode_reward")]  # fmt: skip
     plain, choices = Environments(transforms=summed), Environments(1, "discrete", transforms=summed)
-    return {
-        **{name: make_training_of_loop(OnPolicyTrainerLoop, plain, name=name, loss=loss)
-           for name, loss in on.items()},
-        **{name: make_training_of_loop(
-            OffPolicyTrainerLoop, choices if name == "DQNTrainer" else plain, name=name, **options)
-           for name, options in off.items()},
+    kinds: dict[str, tuple[Any, Environments, dict[str, Any]]] = {
+        "PPO": (OnPolicyTrainerLoop, plain, {"loss": "ClipPPOLoss"}),
+        "A2C": (OnPolicyTrainerLoop, plain, {}),
+        "SAC": (OffPolicyTrainerLoop, plain, {"distribution": "TanhNormal"}),
+        "TD3": (OffPolicyTrainerLoop, plain, {
+            "exploration": make_gaussian_exploration(), "exploring": "exploration_module"}),
+        "DDPG": (OffPolicyTrainerLoop, plain, {"exploration": make_gaussian_exploration()}),
+        "DQN": (OffPolicyTrainerLoop, choices, {
+            "exploration": make_greedy_exploration(), "exploring": "greedy_module"}),
     }  # fmt: skip
+    return {
+        f"{name}Trainer": make_training_of_loop(
+            loop, environments, trainer=f"{name}Trainer", **{"loss": f"{name}Loss", **options}
+        )
+        for name, (loop, environments, options) in kinds.items()
+    }
 
 
 # -- environments, transforms and collectors --------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from rlregress.frameworks.torchrl.observe.drivers import twin_losses, twin_trainers
+from rlregress.frameworks.torchrl.observe.drivers import twin_loops, twin_losses
 from rlregress.measurements import ddpg
 from rlregress.probing.interface import Probe
 
@@ -16,7 +16,7 @@ _OF_LOSSES = (
     "ddpg.loss.policy",
 )  # fmt: skip
 _LOSS: Any = partial(twin_losses.Driver, "ddpg")
-_TRAINER: Any = partial(twin_trainers.Driver, "ddpg")
+_TRAINER: Any = partial(twin_loops.TrainerDriver, "ddpg")
 PROBES: Mapping[tuple[str, str], Probe] = {
     (id, "library" if id in _OF_LOSSES else "trainer"): partial(
         measure, _LOSS if id in _OF_LOSSES else _TRAINER

@@ -18,7 +18,8 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_segment_observing_values,
     make_v_network,
 )
-from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings, tiny_trainers
+from rlregress.frameworks.torchrl.observe.drivers import ppo_trainings
+from rlregress.frameworks.torchrl.scripted_environments import make_squashed_policy
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.scripted import Scripted, make_script_of_segment
@@ -49,25 +50,14 @@ def _run_estimator(inputs: Inputs) -> AdvantagesAndTargets:
     return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
 
 
-def _make_models() -> ppo_trainings.Models:
-    actor = tiny_trainers.make_squashed_policy(Scripted(), [0.0], 1.0)
-    critic = make_v_network(make_identity_layer(tiny_trainers.SINGLE))
-    return ppo_trainings.Models(actor, critic)
-
-
-def _run_trainer(inputs: Inputs) -> AdvantagesAndTargets:
+def _run_loop(scope: str, inputs: Inputs) -> AdvantagesAndTargets:
+    actor = make_squashed_policy(Scripted(), [0.0], 1.0)
+    critic = make_v_network(make_identity_layer(torch.float32))
     # without the normalisation of advantages, which has its own detail
-    return ppo_trainings.run_trainer(
-        [Scripted(**make_script_of_segment(inputs))], *[len(inputs["rewards"])] * 3,
-        models=_make_models(),
-        is_standardised=False, gamma=inputs["discount"], lmbda=inputs["trace"],
-    ).get_estimates()  # fmt: skip
-
-
-def _run_script(inputs: Inputs) -> AdvantagesAndTargets:
-    return ppo_trainings.run_ppo_program(
-        partial(Scripted, **make_script_of_segment(inputs)), *[len(inputs["rewards"])] * 3,
-        models=_make_models(), gamma=inputs["discount"], gae_lambda=inputs["trace"],
+    return ppo_trainings.train(
+        scope, partial(Scripted, **make_script_of_segment(inputs)), *[len(inputs["rewards"])] * 3,
+        models=ppo_trainings.Models(actor, critic), is_standardised=False,
+        gamma=inputs["discount"], lmbda=inputs["trace"],
     ).get_estimates()  # fmt: skip
 
 
@@ -123,8 +113,7 @@ def _estimate_numbers(
 
 _ESTIMATES: dict[str, Callable[[Inputs], AdvantagesAndTargets]] = {
     "library": _run_estimator,
-    "trainer": _run_trainer,
-    "script": _run_script,
+    **{scope: partial(_run_loop, scope) for scope in ("trainer", "script")},
 }
 PROBES: dict[tuple[str, str], Probe] = {
     **{

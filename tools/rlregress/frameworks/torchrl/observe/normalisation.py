@@ -6,8 +6,10 @@ PPO program's ``make_env`` puts around an environment, and the SAC program's.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,20 +22,20 @@ from rlregress.frameworks.torchrl.api import (
     ObservationNorm,
     RewardClipping,
     RewardNormalizer,
+    SerialEnv,
     TensorDict,
     TensorDictReplayBuffer,
+    TransformedEnv,
     VecNorm,
     VecNormV2,
 )
-from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
-    make_program_environment,
-    make_transformed_environment,
-    pass_numbers_through_transforms,
-    run_ppo_program_with_evaluation,
-    walk_through_environment,
-    walk_through_normalised,
+from rlregress.frameworks.torchrl.known_networks import FixedLocScale
+from rlregress.frameworks.torchrl.observe.drivers.ppo_trainings import make_gaussian_models
+from rlregress.frameworks.torchrl.scripted_environments import (
+    REGISTERED,
+    register_environment,
+    wrap_environment,
 )
-from rlregress.frameworks.torchrl.scripted_environments import register_environment
 from rlregress.measurements import normalisation, normalisation_traps
 from rlregress.measurements.normalisation import (
     Script,
@@ -48,9 +50,73 @@ from rlregress.probing.scripted import Scripted, make_script_of_end_after
 _NONE = np.zeros((0, 1))
 
 
+def _make_transformed_environment(script: Script, *transforms: Any) -> TransformedEnv:
+    """Return an environment that plays a script, wrapped in these transforms."""
+    environment = TransformedEnv(wrap_environment(Scripted(**script)))
+    for transform in transforms:
+        environment.append_transform(transform)
+    return environment
+
+
+def _walk_through_environment(environment: Any, steps: int) -> Walked:
+    """Roll out one environment, or several side by side; return observations and rewards."""
+    rollout = environment.rollout(steps, break_when_any_done=False)
+    last = rollout["next", "observation"][..., -1:, :]
+    observations = torch.cat([rollout["observation"], last], -2)
+    tables = (observations, rollout["next", "reward"])
+    # environments are the first dimension, where there are several
+    shown, paid = (own.movedim(-2, 0).reshape(own.shape[-2], -1).double().numpy() for own in tables)
+    return Walked(shown, paid)
+
+
+def _walk_through_normalised(
+    scripts: Sequence[Script], norm: Any = VecNorm, **options: Any
+) -> Walked:
+    """Return observations and rewards of scripted environments that ``norm`` normalises."""
+    makers = [lambda own=script: wrap_environment(Scripted(**own)) for script in scripts]
+    environment = SerialEnv(len(makers), makers) if len(makers) > 1 else makers[0]()
+    normalised = TransformedEnv(environment)
+    for key in ("observation", "reward"):
+        normalised.append_transform(norm(in_keys=[key], **options))
+    return _walk_through_environment(normalised, count_steps_of_script(scripts[0]))
+
+
+def _pass_numbers_through_transforms(
+    transforms: Sequence[Any], key: str, numbers: Any
+) -> np.ndarray:
+    """Return the results of transforms for a long stream of numbers, without environment."""
+    passed: list[float] = []
+    for number in np.asarray(numbers, dtype=np.float32):
+        row = TensorDict({key: torch.tensor([number])}, [])
+        for transform in transforms:
+            row = transform(row)
+        passed.append(float(row[key]))
+    return np.array(passed)
+
+
+def _make_program_environment(script: Script) -> Any:
+    """Return an environment that plays a script, in the transforms of the PPO program."""
+    with register_environment(partial(Scripted, **script, dtype=np.float64)) as name:
+        return programs.load_program("ppo", "utils_mujoco").make_env(name)
+
+
+class _RecordedGaussian(FixedLocScale):
+    """A Gaussian around 0 that records the observations that it receives."""
+
+    def __init__(self) -> None:
+        super().__init__([0.0], [0.1], torch.float32)
+        self.inputs: list[np.ndarray] = []
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        self.inputs.append(observation.detach().double().numpy().reshape(-1))
+        return super().forward(observation)
+
+
 def _walk_through_ppo_program(scripts: Sequence[Script]) -> Walked:
     (script,) = scripts
-    return walk_through_environment(make_program_environment(script), count_steps_of_script(script))
+    return _walk_through_environment(
+        _make_program_environment(script), count_steps_of_script(script)
+    )
 
 
 def _pass_stream_through_transforms(transforms: Sequence[Any], scripts: Sequence[Script]) -> Walked:
@@ -58,7 +124,7 @@ def _pass_stream_through_transforms(transforms: Sequence[Any], scripts: Sequence
     (script,) = scripts
     numbers = [script["observations"][0], *script["next_observations"]]
     return Walked(
-        pass_numbers_through_transforms(transforms, "observation", numbers)[:, None], _NONE
+        _pass_numbers_through_transforms(transforms, "observation", numbers)[:, None], _NONE
     )
 
 
@@ -67,7 +133,7 @@ def _pass_stream_through_vecnorm(scripts: Sequence[Script]) -> Walked:
 
 
 def _pass_stream_through_ppo_program(scripts: Sequence[Script]) -> Walked:
-    environment = make_program_environment(make_script_of_observations([0.0, 0.0]))
+    environment = _make_program_environment(make_script_of_observations([0.0, 0.0]))
     return _pass_stream_through_transforms(
         [t for t in environment.transform if "observation" in t.in_keys], scripts
     )
@@ -85,7 +151,7 @@ def _normalise_rewards_by_trainer_hook(scripts: Sequence[Script]) -> Walked:
 def _measure_episode_return(inputs: Inputs) -> float:
     length = len(inputs["rewards"])
     ends = make_script_of_end_after(length)
-    environment = make_program_environment({"rewards": inputs["rewards"], "terminated": ends})
+    environment = _make_program_environment({"rewards": inputs["rewards"], "terminated": ends})
     return float(environment.rollout(length)["next", "episode_reward"][-1])
 
 
@@ -94,7 +160,7 @@ def _walk_through_sac_program(scripts: Sequence[Script]) -> Walked:
     with register_environment(partial(Scripted, **script)) as name:
         settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
         environment = program.apply_env_transforms(program.env_maker(settings))
-        return walk_through_environment(environment, count_steps_of_script(script))
+        return _walk_through_environment(environment, count_steps_of_script(script))
 
 
 def _normalise_observations_in_evaluation(inputs: Inputs) -> np.ndarray:
@@ -102,18 +168,56 @@ def _normalise_observations_in_evaluation(inputs: Inputs) -> np.ndarray:
     x = np.concatenate([training[1:], evaluation[1:]])
     before = np.concatenate([training[:-1], evaluation[:-1]])
     playback = {"observations": before, "next_observations": x}
-    environment = make_transformed_environment(playback, VecNorm(in_keys=["observation"]))
+    environment = _make_transformed_environment(playback, VecNorm(in_keys=["observation"]))
     # a transform of an environment is in the mode of evaluation from the start
     environment.train()
-    walk_through_environment(environment, len(training) - 1)
+    _walk_through_environment(environment, len(training) - 1)
     environment.eval()
-    return walk_through_environment(environment, len(evaluation) - 1).observations[:, 0]
+    return _walk_through_environment(environment, len(evaluation) - 1).observations[:, 0]
 
 
 def _run_ppo_program_with_evaluation(inputs: Inputs) -> tuple[np.ndarray, Any]:
+    """Run the PPO program with one rollout as its training, and an evaluation at its end.
+
+    Returns:
+        The observations that the actor was given in the evaluation, in order; the checkpoint that
+        the program saved, or None.
+    """
     ends = make_script_of_end_after(len(inputs["evaluation"]))
-    script = make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends)
-    return run_ppo_program_with_evaluation(inputs["training"], script)
+    playbacks = [
+        make_script_of_observations(inputs["training"]),
+        make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends),
+    ]
+    program = programs.load_program("ppo", "ppo_mujoco")
+    network = _RecordedGaussian()
+    models = make_gaussian_models(network)
+    program.make_ppo_models = lambda *arguments, **options: models[:2]
+    evaluate, make = program.eval_model, program.make_env
+    evaluated: list[np.ndarray] = []
+
+    def record_evaluation(*arguments: Any, **options: Any) -> Any:
+        before = len(network.inputs)
+        result = evaluate(*arguments, **options)
+        evaluated[:] = network.inputs[before:]
+        return result
+
+    def make_next_environment(*arguments: Any, **options: Any) -> Any:
+        # the environment of the training is made first, then that of the evaluation
+        with register_environment(partial(Scripted, **playbacks.pop(0), dtype=np.float64)):
+            return make(*arguments, **options)
+
+    program.eval_model, program.make_env = record_evaluation, make_next_environment
+    frames = len(inputs["training"]) - 1
+    with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
+        path = Path(folder) / "agent.pt"
+        program.main(
+            programs.make_ppo_settings(
+                REGISTERED, frames, frames, normalize_observation=True, path=str(path)
+            )
+        )
+        # none until 0.13
+        checkpoint = torch.load(path, weights_only=False) if path.exists() else None
+    return np.concatenate(evaluated), checkpoint
 
 
 def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
@@ -126,11 +230,11 @@ def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
         settings = {"checkpoint": checkpoint, "env_kwargs": {}, "from_pixels": False}
         environment = program.make_render_env(SimpleNamespace(**settings, device="cpu"))
         steps = len(inputs["evaluation"]) - 1
-        return walk_through_environment(environment, steps).observations[:, 0]
+        return _walk_through_environment(environment, steps).observations[:, 0]
 
 
 def _measure_replayed_observations(inputs: Inputs) -> torch.Tensor:
-    environment = make_transformed_environment(
+    environment = _make_transformed_environment(
         make_script_of_observations(inputs["observations"]), VecNorm(in_keys=["observation"])
     )
     steps = len(inputs["observations"]) - 1
@@ -146,7 +250,7 @@ def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> torch.Tensor:
         in_keys=["observation"],
         standard_normal=True,
     )
-    environment = make_transformed_environment(
+    environment = _make_transformed_environment(
         make_script_of_observations([inputs["distance"], 0.0]), fixed
     )
     return environment.reset()["observation"].log10()
@@ -179,7 +283,7 @@ _RECOMMENDED: Mapping[str, Mapping[str, Any]] = {
 }
 PROBES: Mapping[tuple[str, str], Probe] = {
     **{
-        (id, "library"): partial(measure, walk_through_normalised)
+        (id, "library"): partial(measure, _walk_through_normalised)
         for id, measure in normalisation.MEASUREMENTS.items()
         if id not in ("normalisation.order", *_DEFAULTS)
     },
@@ -198,7 +302,7 @@ PROBES: Mapping[tuple[str, str], Probe] = {
         normalisation.measure_normalised_rewards, _normalise_rewards_by_trainer_hook
     ),
     ("normalisation.reward.clip", "library"): (
-        lambda i: pass_numbers_through_transforms(
+        lambda i: _pass_numbers_through_transforms(
             [VecNorm(in_keys=["reward"])], "reward", i["rewards"]
         )[-2:]
     ),
@@ -209,7 +313,7 @@ PROBES: Mapping[tuple[str, str], Probe] = {
         )
     ),
     ("normalisation.reward.discount", "library"): partial(
-        normalisation.measure_normalised_rewards, walk_through_normalised
+        normalisation.measure_normalised_rewards, _walk_through_normalised
     ),
     ("normalisation.reward.discount", "script"): partial(
         normalisation.measure_normalised_rewards, _walk_through_ppo_program
@@ -223,7 +327,7 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("normalisation.saved", "script"): _normalise_observations_after_loading,
     **{
         (id, "library"): partial(
-            measure, partial(walk_through_normalised, **_RECOMMENDED.get(id, {}))
+            measure, partial(_walk_through_normalised, **_RECOMMENDED.get(id, {}))
         )
         for id, measure in normalisation_traps.MEASUREMENTS.items()
     },

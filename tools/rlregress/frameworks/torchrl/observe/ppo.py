@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -9,17 +10,77 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.api import AddStateIndependentNormalScale, IndependentNormal
-from rlregress.frameworks.torchrl.compat import get_loss_output
+from rlregress.frameworks.torchrl.api import (
+    AddStateIndependentNormalScale,
+    IndependentNormal,
+    TensorDict,
+)
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, get_loss_output, make_ppo_loss
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
+    FixedLocScale,
     make_action_box,
     make_stochastic_policy,
+    make_v_network,
 )
-from rlregress.frameworks.torchrl.observe.helpers import ppo_losses
 from rlregress.measurements import ppo
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
+
+
+def _make_minibatch(
+    actor: Any,
+    count: int,
+    advantages: Any = 0.0,
+    ratios: Any = 1.0,
+    returns: Any = 0.0,
+    old_values: Any = 0.0,
+) -> TensorDict:
+    """Return a minibatch as a rollout leaves it, [count], float64; numbers are repeated."""
+
+    def make_column(numbers: Any) -> torch.Tensor:
+        array = np.broadcast_to(np.asarray(numbers, dtype=np.float64), (count,)).copy()
+        return torch.from_numpy(array).reshape(count, 1)
+
+    batch = TensorDict(
+        {
+            "observation": make_column(0.0),
+            "action": make_column(0.5),
+            "advantage": make_column(advantages),
+            "value_target": make_column(returns),
+            "state_value": make_column(old_values),
+        },
+        [count],
+    )
+    log_prob = actor.get_dist(batch).log_prob(batch["action"]).detach()
+    for name in LOG_PROBS:
+        batch[name] = log_prob - make_column(ratios).reshape(count).log()
+    return batch
+
+
+def _make_loss_of_constant_value(actor: Any, value: float, **options: Any) -> Any:
+    """Return the loss of a policy and of a critic that outputs ``value`` in every state."""
+    return make_ppo_loss(actor, make_v_network(Constant(value)), **options)
+
+
+def _compute_outputs_of_loss(
+    count: int,
+    advantages: Any = 0.0,
+    ratios: Any = 1.0,
+    further: Mapping[str, torch.Tensor] = {},
+    **options: Any,
+) -> Any:
+    """Return all outputs of the loss of a standard Gaussian for one minibatch, where V(s) is 0.
+
+    Args:
+        further: entries of the minibatch.
+        options: of the loss.
+    """
+    actor = make_stochastic_policy(
+        FixedLocScale([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
+    )
+    loss = _make_loss_of_constant_value(actor, 0.0, **options)
+    return loss(_make_minibatch(actor, count, advantages, ratios).update(further))
 
 
 def _run_update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
@@ -38,11 +99,9 @@ def _run_update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
     actor = make_stochastic_policy(
         nn.Sequential(Constant(0.0), scale), make_action_box(-10.0, 10.0), IndependentNormal
     )
-    loss = ppo_losses.make_loss_of_constant_value(
-        actor, settings.value, normalize_advantage=False, **options
-    )
+    loss = _make_loss_of_constant_value(actor, settings.value, normalize_advantage=False, **options)
     outputs = loss(
-        ppo_losses.make_minibatch(
+        _make_minibatch(
             actor,
             settings.count,
             settings.advantages,
@@ -65,7 +124,7 @@ def _run_update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
 
 
 def _compute_policy_loss(advantages: Any, ratio: Any = 1.0, **options: Any) -> float:
-    outputs = ppo_losses.compute_outputs_of_loss(
+    outputs = _compute_outputs_of_loss(
         len(advantages), advantages, ratio, clip_epsilon=0.2, **options
     )
     return float(outputs["loss_objective"].detach())
@@ -82,7 +141,7 @@ def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> list[float]
 
 
 def _measure_kl_estimate(inputs: Inputs) -> float:
-    outputs = ppo_losses.compute_outputs_of_loss(len(inputs["ratios"]), ratios=inputs["ratios"])
+    outputs = _compute_outputs_of_loss(len(inputs["ratios"]), ratios=inputs["ratios"])
     return float(get_loss_output(outputs, "kl_approx").detach().mean())
 
 

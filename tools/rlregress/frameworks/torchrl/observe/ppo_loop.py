@@ -11,8 +11,7 @@ import torch
 
 from rlregress.frameworks.torchrl.api import KLAdaptiveLR
 from rlregress.frameworks.torchrl.known_networks import FixedLocScale
-from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings
-from rlregress.frameworks.torchrl.observe.helpers.tiny_trainers import SINGLE
+from rlregress.frameworks.torchrl.observe.drivers import ppo_trainings
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
@@ -24,29 +23,6 @@ from rlregress.probing.scripted import Scripted, make_counting_environment, make
 _NO_CLIP = 1e9
 #: gradients are this many times larger than those of a plain Gaussian policy and critic.
 _STEEP = 1e6
-
-
-def _make_scheduler_to_zero(rollouts: int) -> Any:
-    """Return a maker of PyTorch's linear scheduler, which is stepped once per rollout."""
-    return lambda optimizer: torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, rollouts)
-
-
-def _run_training_in_scope(
-    scope: str,
-    make_environment: ppo_trainings.EnvironmentMaker,
-    total_steps: int,
-    frames: int,
-    minibatch: int,
-    environments: int = 1,
-    **options: Any,
-) -> ppo_trainings.LossTraining:
-    """Run a training by the trainer, or by the program, which has one environment."""
-    if scope == "trainer":
-        created = [make_environment() for _ in range(environments)]
-        return ppo_trainings.run_trainer(created, total_steps, frames, minibatch, **options)
-    return ppo_trainings.run_ppo_program(
-        make_environment, total_steps, frames, minibatch, **options
-    )
 
 
 def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
@@ -62,15 +38,11 @@ def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.L
         )
         return environments[-1]
 
-    names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
-    options: dict[str, Any] = dict.fromkeys(names, 1.0) if settings.monte_carlo else {}
+    options: dict[str, Any] = {"gamma": 1.0, "lmbda": 1.0} if settings.monte_carlo else {}
     if settings.is_annealed("learning_rate"):
-        rollouts = settings.total // settings.steps
-        fall = {
-            "trainer": {"schedule": _make_scheduler_to_zero(rollouts)},
-            "script": {"anneal_lr": True},
-        }
-        options.update(fall[scope])
+        options["is_annealed"] = True
+    if settings.environments > 1:
+        options["environments"] = settings.environments
     if settings.advantage is not None:
         options["clip_norm"] = _NO_CLIP
     options.update(settings.map_to_framework_names(entropy_coefficient="entropy"))
@@ -85,13 +57,12 @@ def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.L
 
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
     try:
-        _run_training_in_scope(
+        ppo_trainings.train(
             scope,
             make_environment,
             settings.total,
             settings.steps * settings.environments,
             settings.minibatch_size,
-            settings.environments,
             epochs=settings.epochs,
             learning_rate=settings.learning_rate,
             change=change_ratio_of_batch,
@@ -110,7 +81,7 @@ def _list_stored_observations_of_rollouts(scope: str, inputs: Inputs) -> list[fl
     make = partial(
         make_counting_environment, limit, rewards=[1.0, -1.0], truncated=ends, restarts=True
     )
-    rollouts = _run_training_in_scope(scope, make, 15, 5, 5).rollouts
+    rollouts = ppo_trainings.train(scope, make, 15, 5, 5).estimated
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
     tensors = [x for rollout in rollouts for x in rollout.values(True, True)]
     terminal = any(bool((x == limit).any()) for x in tensors if x.dtype == observed.dtype)
@@ -133,7 +104,7 @@ class _SteepNetwork(torch.nn.Module):
 
 
 def _make_plain_models() -> ppo_trainings.Models:
-    return ppo_trainings.make_gaussian_models(FixedLocScale([0.0], [0.1], SINGLE))
+    return ppo_trainings.make_gaussian_models(FixedLocScale([0.0], [0.1], torch.float32))
 
 
 def _train_on_rewards(
@@ -141,7 +112,7 @@ def _train_on_rewards(
 ) -> ppo_trainings.LossTraining:
     """Run one rollout of episodes of one step; with values of 0, rewards are advantages."""
     make = partial(Scripted, rewards=list(rewards), terminated=[1.0] * len(rewards))
-    return _run_training_in_scope(scope, make, len(rewards), len(rewards), minibatch, **options)
+    return ppo_trainings.train(scope, make, len(rewards), len(rewards), minibatch, **options)
 
 
 def _measure_loss_with_normalised_advantages(scope: str, inputs: Inputs) -> Any:
@@ -189,10 +160,9 @@ def _measure_clip_ranges_of_program(inputs: Inputs) -> np.ndarray:
 
     losses: list[float] = []
     for anneal_lr in (False, True):
-        falling: dict[str, Any] = {"anneal_lr": anneal_lr, "anneal_clip_epsilon": True}
-        losses += ppo_trainings.run_ppo_program(
-            partial(Scripted, rewards=[1.0, -1.0]), frames * int(inputs["rollouts"]),
-            frames, minibatch, change=change_batch, **falling,
+        losses += ppo_trainings.train(
+            "script", partial(Scripted, rewards=[1.0, -1.0]), frames * int(inputs["rollouts"]),
+            frames, minibatch, change=change_batch, is_annealed=anneal_lr, anneal_clip_epsilon=True,
         ).losses  # fmt: skip
     # by the divisor n - 1; a sample of ratio 2 and negative advantage is not clipped
     deviation = np.sqrt(minibatch / (minibatch - 1))

@@ -27,8 +27,11 @@ from rlregress.frameworks.torchrl.compat import (
     find_deterministic_exploration,
 )
 from rlregress.frameworks.torchrl.known_networks import FixedLocScale, make_stochastic_policy
-from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
-from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
+from rlregress.frameworks.torchrl.scripted_environments import (
+    collect_batch,
+    make_squashed_policy,
+    wrap_environment,
+)
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import (
@@ -87,7 +90,7 @@ ActorMaker = Callable[[Scripted, float], tuple[Any, torch.Tensor]]
 
 
 def _make_library_actor(environment: Scripted, deviation: float) -> tuple[Any, torch.Tensor]:
-    actor = tiny_trainers.make_squashed_policy(environment, [0.0], deviation)
+    actor = make_squashed_policy(environment, [0.0], deviation)
     (loc,) = [p for name, p in actor.named_parameters() if "loc" in name]
     return actor, loc
 
@@ -106,7 +109,7 @@ def _measure_executed_and_stored_actions(make_actor: ActorMaker, inputs: Inputs)
         actor, mean = make_actor(environment, 2e-6)
         mean.data.fill_(x)
         with set_exploration_type(ExplorationType.RANDOM):
-            batch = tiny_trainers.collect_batch(wrap_environment(environment), 1, actor)
+            batch = collect_batch(wrap_environment(environment), 1, actor)
         pairs.append((float(environment.received[-1][0]), float(batch["action"])))
     return np.transpose(pairs).ravel()
 
@@ -126,17 +129,17 @@ def _measure_actions_at_fixed_means(make_actor: ActorMaker, inputs: Inputs) -> l
 def _measure_executed_action_beyond_bounds(inputs: Inputs) -> float:
     environment = Scripted(inputs["low"], inputs["high"])
     playing = wrap_environment(environment)
-    numbers = FixedLocScale([inputs["mean"]], [1e-6], tiny_trainers.SINGLE)
+    numbers = FixedLocScale([inputs["mean"]], [1e-6], torch.float32)
     actor = make_stochastic_policy(numbers, find_action_spec(playing), IndependentNormal)
-    tiny_trainers.collect_batch(playing, 1, actor)
+    collect_batch(playing, 1, actor)
     return float(environment.received[0].item())
 
 
 def _measure_share_of_wrong_log_probs(inputs: Inputs) -> float:
     environment = Scripted()
-    actor = tiny_trainers.make_squashed_policy(environment, [inputs["mean"]], 1.0)
+    actor = make_squashed_policy(environment, [inputs["mean"]], 1.0)
     torch.manual_seed(shift_seed(int(inputs["seed"])))
-    batch = tiny_trainers.collect_batch(wrap_environment(environment), int(inputs["count"]), actor)
+    batch = collect_batch(wrap_environment(environment), int(inputs["count"]), actor)
     with torch.no_grad():
         now = actor.get_dist(batch).log_prob(batch["action"])
     (stored,) = [batch[name] for name in LOG_PROBS if name in batch.keys()]  # noqa: SIM118

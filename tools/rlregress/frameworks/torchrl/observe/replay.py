@@ -19,9 +19,8 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.known_networks import make_v_network
-from rlregress.frameworks.torchrl.observe.drivers import twin_programs, twin_trainers
-from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
-from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
+from rlregress.frameworks.torchrl.observe.drivers import twin_loops
+from rlregress.frameworks.torchrl.scripted_environments import collect_batch, wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import shift_seed
@@ -41,7 +40,7 @@ def _compute_nstep_targets(
     inputs: Inputs, environment: Scripted, slope: float = 1.0, constant: float = 0.0
 ) -> np.ndarray:
     postprocess = MultiStep(gamma=inputs["discount"], n_steps=int(inputs["n"]))
-    batch = tiny_trainers.collect_batch(
+    batch = collect_batch(
         wrap_environment(environment), len(inputs["rewards"]), postproc=postprocess
     )
     return _estimate_targets(inputs, batch, slope, constant)
@@ -114,7 +113,7 @@ def _count_rows_stored_in_warmup(driver: Callable[..., Any], inputs: Inputs) -> 
 def _flag_nan_in_rebuilt_observation(inputs: Inputs) -> list[float]:
     environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
-        batch = tiny_trainers.collect_batch(
+        batch = collect_batch(
             wrap_environment(environment), int(inputs["capacity"]), compact_obs=True
         )
     except (ValueError, RuntimeError):
@@ -125,7 +124,7 @@ def _flag_nan_in_rebuilt_observation(inputs: Inputs) -> list[float]:
 
 def _measure_target_with_both_flags(inputs: Inputs) -> float:
     environment = Scripted(rewards=[inputs["reward"]], terminated=[1.0], truncated=[1.0])
-    batch = tiny_trainers.collect_batch(wrap_environment(environment), 4)
+    batch = collect_batch(wrap_environment(environment), 4)
     buffer = _make_buffer(4, batch_size=1)
     buffer.extend(batch)
     return float(_estimate_targets(inputs, buffer.sample(), 0.0, inputs["value"])[0])
@@ -138,8 +137,8 @@ PROBES: dict[tuple[str, str], Probe] = {
     ("nstep.truncation", "library"): partial(_measure_targets, (0, 1, 2)),
     ("nstep.newest_steps", "library"): partial(_measure_targets, (4, 5)),
     ("replay.sampling", "library"): _measure_share_of_distinct_samples,
-    ("replay.warmup", "trainer"): partial(_count_rows_stored_in_warmup, twin_trainers.Driver),
-    ("replay.warmup", "script"): partial(_count_rows_stored_in_warmup, twin_programs.Driver),
+    ("replay.warmup", "trainer"): partial(_count_rows_stored_in_warmup, twin_loops.TrainerDriver),
+    ("replay.warmup", "script"): partial(_count_rows_stored_in_warmup, twin_loops.ProgramDriver),
     ("replay.overwriting", "library"): _list_rewards_left_in_full_buffer,
     ("replay.shared_observations", "library"): _flag_nan_in_rebuilt_observation,
     ("replay.both_flags", "library"): _measure_target_with_both_flags,

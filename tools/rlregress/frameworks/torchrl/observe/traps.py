@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -42,9 +43,9 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_q_network,
     make_stochastic_policy,
 )
-from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import Driver
-from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings, tiny_trainers
-from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
+from rlregress.frameworks.torchrl.observe.drivers import ppo_trainings
+from rlregress.frameworks.torchrl.observe.drivers.twin_loops import TrainerDriver
+from rlregress.frameworks.torchrl.scripted_environments import collect_batch, wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import make_loop_settings
 from rlregress.probing.framework_errors import was_raised_in
@@ -135,18 +136,20 @@ def _measure_share_of_reset_steps(inputs: Inputs) -> list[float]:
     except RuntimeError:
         return [1.0, 0.0]
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps))
-    buffer.extend(tiny_trainers.collect_batch(environment, steps).reshape(-1))
+    buffer.extend(collect_batch(environment, steps).reshape(-1))
     return [0.0, float((buffer[:]["next", "reward"] == 0.0).double().mean())]
 
 
 def _measure_truncated_flags(inputs: Inputs) -> Any:
-    trained = Driver("sac", make_loop_settings(inputs, collected_at_once=int(inputs["steps"])))
+    trained = TrainerDriver(
+        "sac", make_loop_settings(inputs, collected_at_once=int(inputs["steps"]))
+    )
     trained.run_loop()
     return trained.buffer[:]["next", "truncated"].double().numpy().reshape(-1)
 
 
 def _measure_next_observation(inputs: Inputs) -> Any:
-    trained = Driver("sac", make_loop_settings(inputs), make_env_truncated_then_terminated())
+    trained = TrainerDriver("sac", make_loop_settings(inputs), make_env_truncated_then_terminated())
     trained.run_loop()
     return trained.buffer[:]["next", "observation"].reshape(-1)[[2, 4]].numpy()
 
@@ -226,8 +229,8 @@ def _train_ppo_and_get_log(inputs: Inputs, locations: list[float]) -> dict[str, 
         batch["action"] = torch.zeros_like(batch["action"])
         batch["action_log_prob"] = log_prob.expand_as(batch["action_log_prob"]).clone()
 
-    training = ppo_trainings.run_trainer(
-        [Scripted(rewards=[1.0])], rows * updates, rows, _ROWS, epochs=epochs,
+    training = ppo_trainings.train(
+        "trainer", partial(Scripted, rewards=[1.0]), rows * updates, rows, _ROWS, epochs=epochs,
         models=ppo_trainings.make_gaussian_models(_ScriptedLocation(locations)),
         change=set_actions_to_zero, logs_updates=True,
     )  # fmt: skip
@@ -251,7 +254,7 @@ def _measure_update_count(inputs: Inputs) -> float:
 
 
 def _flag_failure_before_policy_update(inputs: Inputs) -> float:
-    trained = Driver("td3", Settings(terminated=1.0, delay=int(inputs["delay"])))
+    trained = TrainerDriver("td3", Settings(terminated=1.0, delay=int(inputs["delay"])))
     try:
         trained.run_loop()
     except (IndexError, KeyError, NameError, ValueError) as error:

@@ -7,12 +7,8 @@ from rlregress.probing.installed_metadata import map_installed_versions
 
 __getattr__ = make_lazy_getattr(
     __name__,
-    training=["train"],
-    collection=["collect_transitions"],
-    sampling=["collect_minibatches"],
-    resume=["train_and_resume"],
-    seeded=["train_seeded", "describe_sources_of_chance"],
-    normalised=["collect_running_statistics"],
+    training=["train", "train_and_resume", "train_seeded", "describe_sources_of_chance"],
+    collection=["collect_transitions", "collect_minibatches", "collect_running_statistics"],
     builtin_trainings=["list_builtin_trainings", "warm_up_before_fork"],
 )
 

@@ -29,51 +29,11 @@ from rlregress.frameworks.torchrl.train.trace_environments import (
     Environments,
     make_lazy_transform,
 )
+from rlregress.frameworks.torchrl.train.trainers import SETTINGS as SETTINGS
 from rlregress.frameworks.torchrl.train.training import train
 from rlregress.probing import memory_sizes
 from rlregress.probing.interface import TraceTraining, TrainingRequest
 from rlregress.probing.trace_trainings import LazyValue
-
-_SHARED = {"learning_rate": 1e-3, "adam_epsilon": 1e-8, "discount": 0.99, "hidden_sizes": [16, 16]}
-_OFF_POLICY = {
-    **_SHARED,
-    "minibatch_size": 16,
-    # full after three fifths of the training; the first collection is followed by no update
-    "replay_size": 60,
-    "learning_starts": 40,
-    "polyak_coefficient": 0.05,
-    "steps_per_collection": 20,
-    "updates_per_collection": 10,
-    "critic_loss": "l2",
-    "duplicate_critic": True,
-}
-SETTINGS: dict[str, dict[str, Any]] = {
-    # 32 samples in minibatches of 24: the last one is incomplete
-    "ppo": {
-        **_SHARED,
-        "rollout_steps": 32,
-        "minibatch_size": 24,
-        "epochs": 3,
-        "gae_lambda": 0.95,
-        "clip_range": 0.2,
-        "value_clip_range": 0.2,
-        "normalize_advantage": True,
-        "entropy_coefficient": 0.01,
-        "value_coefficient": 0.5,
-        "value_loss": "l2",
-        "max_gradient_norm": 0.5,
-        "policy_gain": 1.0,
-        "value_gain": 0.01,
-    },
-    "sac": {**_OFF_POLICY, "initial_temperature": 0.5, "target_entropy": "auto"},
-    "td3": {
-        **_OFF_POLICY,
-        "exploration_noise": 0.1,
-        "policy_delay": 2,
-        "target_noise": 0.2,
-        "target_noise_clip": 0.5,
-    },
-}
 
 
 def _make_training_of_algorithm(algorithm: str) -> TraceTraining:
@@ -154,9 +114,8 @@ _ENDS = ("deterministic", "stochastic")
 
 TRAININGS: Mapping[str, TraceTraining] = {
     **{algorithm: _make_training_of_algorithm(algorithm) for algorithm in SETTINGS},
-    **make_trainings("sac td3 ddpg", "vectorised-noise", Environments(3),
-    exploration=make_correlated_exploration(),
-              learning_starts=12),
+    **make_trainings("sac td3 ddpg", "vectorised-noise", Environments(3), learning_starts=12,
+              exploration=make_correlated_exploration()),
     **make_trainings("sac", "temperature", arguments={"num_qvalue_nets": 1, "alpha_init": 0.1,
               "target_entropy": -1.0}, interval=3),
     **make_trainings("sac td3 ddpg", "n-step", Environments(2), gamma=0.9, n_steps=3),
@@ -179,11 +138,10 @@ TRAININGS: Mapping[str, TraceTraining] = {
               max_norm=0.1, epochs=4, arguments={"clip_epsilon": 0.1, "clip_value": 0.1}),
     **make_trainings("ppo", "kl-penalty", Environments(2), loss="KLPENPPOLoss", learning_rate=0.01,
               arguments={"normalize_advantage": True, "loss_critic_type": "l2"}),
-    **make_trainings("ppo", "truncated-normal",
-    Environments(transforms=[make_lazy_transform("StepCounter",
-              max_steps=8), make_lazy_transform("RewardSum"),
-              make_lazy_transform("RewardScaling", loc=0.1,
-              scale=0.5)]), loss="PPOLoss", distribution="TruncatedNormal",
+    **make_trainings("ppo", "truncated-normal", Environments(transforms=[
+              make_lazy_transform("StepCounter", max_steps=8), make_lazy_transform("RewardSum"),
+              make_lazy_transform("RewardScaling", loc=0.1, scale=0.5)]),
+              loss="PPOLoss", distribution="TruncatedNormal",
               estimator_options={"vectorized": False, "average_gae": True},
               arguments={"entropy_coeff": 0.02, "loss_critic_type": "l1", "separate_losses": True}),
     # padded trajectories with masks, of environments that end at different steps
@@ -195,12 +153,11 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_trainings("a2c ppo", "v-trace", Environments(actions="discrete", observations="float64",
               transforms=[make_lazy_transform("ObservationNorm", in_keys=["observation"],
               standard_normal=True)]), estimator="VTrace"),
-    **make_trainings("a2c reinforce", "td",
-    Environments(transforms=[VECNORM, make_lazy_transform("RewardClipping",
-              clamp_min=-0.5, clamp_max=0.5)]), estimator="TD1"),
+    **make_trainings("a2c reinforce", "td", Environments(transforms=[
+              VECNORM, make_lazy_transform("RewardClipping", clamp_min=-0.5, clamp_max=0.5)]),
+              estimator="TD1"),
     **make_trainings("ppo", "one-step", Environments(transforms=[_make_lazy_frame_stack(3, -1)]),
-    estimator="TD0",
-              arguments={"clip_value": 0.1}),
+              estimator="TD0", arguments={"clip_value": 0.1}),
     **make_trainings("sac", "choices", Environments(2, actions="discrete"), loss="DiscreteSACLoss",
               arguments={"alpha_init": 0.3}, evaluations=_ENDS),
     # the first version, with a network of state values
@@ -210,24 +167,21 @@ TRAININGS: Mapping[str, TraceTraining] = {
               estimator_options={"lmbda": 0.8}),
     **make_trainings("sac ddpg", "delayed-actor", without_replacement=True, save_load=True,
               arguments={"loss_function": "smooth_l1", "reduction": "sum", "delay_actor": True}),
-    **make_trainings("td3 ddpg", "one-point", distribution="TanhDelta",
-    exploration=make_gaussian_exploration(), interval=3,
-              max_norm=0.05),
+    **make_trainings("td3 ddpg", "one-point", distribution="TanhDelta", interval=3, max_norm=0.05,
+              exploration=make_gaussian_exploration()),
     **make_trainings("dqn", "double", Environments(2, observations="dict"), tau=0.1, save_load=True,
               arguments={"loss_function": "l1", "double_dqn": True}),
-    **make_trainings("dqn", "distributional", loss="DistributionalDQNLoss",
-    arguments={"gamma": 0.99},
-              atoms=11, estimator="", interval=4),
-    **make_trainings("dqn", "dueling",
-    Environments(observations="image", transforms=[_make_lazy_frame_stack(2, -3)]),
-              dueling=True, steps=60, interval=4),
+    **make_trainings("dqn", "distributional", loss="DistributionalDQNLoss", atoms=11, estimator="",
+              arguments={"gamma": 0.99}, interval=4),
+    **make_trainings("dqn", "dueling", Environments(observations="image",
+              transforms=[_make_lazy_frame_stack(2, -3)]), dueling=True, steps=60, interval=4),
     **make_trainings("dqn", "prioritised", prioritised=True, interval=4),
     **make_trainings("sac", "prioritised", _DISCRETE, loss="DiscreteSACLoss", prioritised=True,
               interval=4),
     **make_trainings("sac", "without-autotune", arguments={"alpha_init": 0.3, "fixed_alpha": True},
               policy_delay=3, interval=2),
     **make_trainings("td3 ddpg", "one-environment", tau=0.2, policy_delay=3,
-    exploration=make_gaussian_exploration(0.8)),
+              exploration=make_gaussian_exploration(0.8)),
     **make_trainings("dqn", "one-environment", per_collection=4, interval=10),
     **make_trainings("dqn", "target-interval", Environments(3), learning_rate=0.01, falling=True,
               max_norm=0.05, interval=10, exploration=make_greedy_exploration(0.8)),

@@ -16,7 +16,6 @@ from rlregress.frameworks.torchrl.api import (
     QValueActor,
     TanhModule,
     TensorDictModule,
-    TensorDictSequential,
     ValueOperator,
 )
 from rlregress.frameworks.torchrl.compat import (
@@ -24,7 +23,7 @@ from rlregress.frameworks.torchrl.compat import (
     find_in_library,
     rename_options_for_version,
 )
-from rlregress.frameworks.torchrl.known_networks import make_stochastic_policy
+from rlregress.frameworks.torchrl.known_networks import make_stochastic_policy, make_tanh_policy
 
 
 class Networks:
@@ -68,10 +67,7 @@ class Networks:
 
     def make_squashed_actor(self, **options: Any) -> Any:
         """Return an actor without chance; options go to the module that squashes its actions."""
-        return TensorDictSequential(
-            TensorDictModule(self.make_network(self.actions), ["observation"], ["param"]),
-            TanhModule(in_keys=["param"], out_keys=["action"], **options),
-        )
+        return make_tanh_policy(self.make_network(self.actions), **options)
 
 
 class TracedNetworks(Networks):

@@ -37,7 +37,6 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.train.networks import TracedNetworks
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_lazy_transform
-from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import TraceTraining, Unsupported
 
 _SAMPLERS = "torchrl.data.replay_buffers.samplers"
@@ -149,8 +148,8 @@ class _Loop:
         self, policy: Any, frames: int, random_frames: int = 0, **options: Any
     ) -> Any:
         """Return TorchRL's collector that runs in this process."""
-        raise_if_argument_unknown(Collector, options)
-        return Collector(
+        return compat.call_with_newest_keywords(
+            Collector,
             self.environment,
             policy,
             frames_per_batch=frames,
@@ -180,24 +179,20 @@ class _Loop:
             if schedule.optimizer is optimizer:
                 schedule.step()
 
+    def roll_out_evaluations(self, policy: Any, *requested: str) -> None:
+        """Roll out once for each of these kinds that is among the evaluations, in their order."""
+        for kind in self.evaluations:
+            if kind in requested:
+                is_random = kind == "stochastic"
+                deterministic = compat.find_deterministic_exploration()
+                exploration = ExplorationType.RANDOM if is_random else deterministic
+                with torch.no_grad(), set_exploration_type(exploration):
+                    self.environment.rollout(12, policy, break_when_any_done=False)
+
     def evaluate_between_batches(self, policy: Any, batch_number: int) -> None:
         """Evaluate after the second batch, if "callback" is among the evaluations."""
-        if "callback" in self.evaluations and batch_number == 1:
-            self._roll_out(policy, compat.find_deterministic_exploration())
-
-    def roll_out_evaluations(self, policy: Any) -> None:
-        """Roll out once for each requested kind of evaluation."""
-        kinds = {
-            "deterministic": compat.find_deterministic_exploration(),
-            "stochastic": ExplorationType.RANDOM,
-        }
-        for kind in self.evaluations:
-            if kind in kinds:
-                self._roll_out(policy, kinds[kind])
-
-    def _roll_out(self, policy: Any, exploration: Any) -> None:
-        with torch.no_grad(), set_exploration_type(exploration):
-            self.environment.rollout(12, policy, break_when_any_done=False)
+        if batch_number == 1:
+            self.roll_out_evaluations(policy, "callback")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -218,23 +213,26 @@ class OnPolicyLoop(_Loop):
         self.actor = self.networks.make_stochastic_actor(self.distribution)
         value = self.networks.make_value_network()
         kind = find_in_library("torchrl.objectives", self.loss)
-        options = compat.rename_options_for_version(kind, **self.arguments)
-        self.loss = kind(self.actor, value, **options)
+        self.loss = compat.call_with_newest_keywords(kind, self.actor, value, **self.arguments)
         self.set_value_estimator()
         self.adam = self.make_optimizer(self.loss.parameters())
 
+    def make_collector(
+        self, policy: Any, frames: int, random_frames: int = 0, **options: Any
+    ) -> Any:
+        if self.masked:
+            options["split_trajs"] = True
+        return super().make_collector(policy, frames, random_frames, **options)
+
     def run_training(self) -> None:
-        options = {"split_trajs": True} if self.masked else {}
-        for number, batch in enumerate(
-            self.make_collector(self.actor, 32 * self.copies, **options)
-        ):
+        for number, batch in enumerate(self.make_collector(self.actor, 32 * self.copies)):
             for _ in range(self.epochs):
                 self._update_on_batch(batch)
             self.evaluate_between_batches(self.actor, number)
             if self.save_load and number == 1:
                 saved = {name: v.clone() for name, v in self.loss.state_dict().items()}
                 self.loss.load_state_dict(saved)
-        self.roll_out_evaluations(self.actor)
+        self.roll_out_evaluations(self.actor, "deterministic", "stochastic")
 
     def _update_on_batch(self, batch: Any) -> None:
         with torch.no_grad():
@@ -373,7 +371,6 @@ class OffPolicyLoop(_Loop):
             network = networks.make_network(networks.actions)
             critics = [TensorDictModule(network, ["observation"], ["action_value"])]
             parts = {"num_actions": networks.actions, "action_space": "one_hot"}
-            raise_if_argument_unknown(kind, parts)
         elif name == "SACLoss":
             self.actor = networks.make_stochastic_actor(distribution)
             parts = {"value_network": networks.make_value_network()} if self.state_value else {}
@@ -384,8 +381,9 @@ class OffPolicyLoop(_Loop):
             self.actor = networks.make_deterministic_actor(distribution)
             parts = {"delay_value": True} if name == "DDPGLoss" else {"action_spec": networks.spec}
             critics = [networks.make_action_value_network()]
-        options = compat.rename_options_for_version(kind, **self.arguments)
-        self.loss = kind(self.actor, *critics, **parts, **options)
+        self.loss = compat.call_with_newest_keywords(
+            kind, self.actor, *critics, **parts, **self.arguments
+        )
 
     def _make_buffer(self) -> None:
         # 50 rows: the buffer is full after half of the training
@@ -439,7 +437,7 @@ class OffPolicyLoop(_Loop):
             # rows that nothing was written to hold whatever was in memory
             if self.save_load and frames == self.frames * _FULL:
                 self._save_and_load()
-        self.roll_out_evaluations(self.actor)
+        self.roll_out_evaluations(self.actor, "deterministic", "stochastic")
 
     def _update_on_sample(self) -> None:
         sample = self.buffer.sample()

@@ -77,30 +77,56 @@ _FIXED = {
     ("sac", "target_update_interval"): 1,
     ("sac", "tune_temperature"): True,
 }
-_OFF_POLICY = {
+_SHARED = {"learning_rate": 1e-3, "adam_epsilon": 1e-8, "discount": 0.99, "hidden_sizes": [16, 16]}
+_OFF_POLICY_SETTINGS = {
+    **_SHARED,
+    "minibatch_size": 16,
+    # full after three fifths of the training; the first collection is followed by no update
+    "replay_size": 60,
+    "learning_starts": 40,
+    "polyak_coefficient": 0.05,
+    "steps_per_collection": 20,
+    "updates_per_collection": 10,
+    "critic_loss": "l2",
+    "duplicate_critic": True,
+}
+#: algorithm -> every hyperparameter that its trainer takes, for trainings that are traced.
+SETTINGS: dict[str, dict[str, Any]] = {
+    # 32 samples in minibatches of 24: the last one is incomplete
+    "ppo": {
+        **_SHARED,
+        "rollout_steps": 32,
+        "minibatch_size": 24,
+        "epochs": 3,
+        "gae_lambda": 0.95,
+        "clip_range": 0.2,
+        "value_clip_range": 0.2,
+        "normalize_advantage": True,
+        "entropy_coefficient": 0.01,
+        "value_coefficient": 0.5,
+        "value_loss": "l2",
+        "max_gradient_norm": 0.5,
+        "policy_gain": 1.0,
+        "value_gain": 0.01,
+    },
+    "sac": {**_OFF_POLICY_SETTINGS, "initial_temperature": 0.5, "target_entropy": "auto"},
+    "td3": {
+        **_OFF_POLICY_SETTINGS,
+        "exploration_noise": 0.1,
+        "policy_delay": 2,
+        "target_noise": 0.2,
+        "target_noise_clip": 0.5,
+    },
+}
+_SHARED_KEYS = {
     "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
     "steps_per_collection", "updates_per_collection", "hidden_sizes",
 }  # fmt: skip
 _KEYS = {
-    "ppo": {
-        "learning_rate", "adam_epsilon", "rollout_steps", "minibatch_size", "epochs", "discount",
-        "gae_lambda", "clip_range", "value_clip_range", "normalize_advantage",
-        "entropy_coefficient", "value_coefficient", "value_loss", "max_gradient_norm",
-        "policy_gain", "value_gain", "hidden_sizes",
-    },
-    "sac": {
-        *_OFF_POLICY, "adam_epsilon", "polyak_coefficient", "initial_temperature",
-        "target_entropy", "critic_loss",
-    },
-    "td3": {
-        *_OFF_POLICY, "adam_epsilon", "polyak_coefficient", "exploration_noise", "policy_delay",
-        "target_noise", "target_noise_clip", "critic_loss",
-    },
-    "dqn": {
-        *_OFF_POLICY, "target_update_interval", "exploration_final", "exploration_steps",
-    },
-    "ddpg": {*_OFF_POLICY, "polyak_coefficient", "exploration_noise"},
-}  # fmt: skip
+    **{algorithm: set(own) - _OPTIONAL for algorithm, own in SETTINGS.items()},
+    "dqn": {*_SHARED_KEYS, "target_update_interval", "exploration_final", "exploration_steps"},
+    "ddpg": {*_SHARED_KEYS, "polyak_coefficient", "exploration_noise"},
+}
 
 
 def check_and_select_hyperparameters(
@@ -205,8 +231,25 @@ def _make_adam(loss: Any, settings: Mapping[str, Any], prefix: str = "") -> torc
     return torch.optim.Adam(parameters, lr=settings["learning_rate"], eps=epsilon)
 
 
-def _make_ppo_trainer_and_loss(request: TrainingRequest, environment, settings: Mapping[str, Any]):
-    networks = Networks(environment, settings["hidden_sizes"], nn.Tanh)
+@dataclass(frozen=True)
+class Parts:
+    """Parts of a trainer.
+
+    Attributes:
+        kind: of trainer.
+        acting: the policy, with its exploration.
+        updater: of the target networks; None: of an algorithm that learns from rollouts.
+        options: of the trainer alone; an optimizer or a stepper among them replaces Adam.
+    """
+
+    kind: Any
+    acting: Any
+    loss: Any
+    updater: Any
+    options: Mapping[str, Any]
+
+
+def _make_ppo_parts(request: Any, networks: Networks, settings: Mapping[str, Any]) -> Parts:
     policy_network = _initialise_orthogonally(
         networks.make_network(networks.actions), settings["policy_gain"]
     )
@@ -233,58 +276,13 @@ def _make_ppo_trainer_and_loss(request: TrainingRequest, environment, settings: 
         loss_critic_type=settings["value_loss"],
         normalize_advantage=settings["normalize_advantage"],
     )
-    optimizer = _make_adam(loss, settings)
-    environment.set_seed(request.seed)
-    trainer = make_silent_trainer(
-        PPOTrainer,
-        Collector(
-            environment,
-            actor,
-            frames_per_batch=settings["rollout_steps"],
-            total_frames=request.total_steps,
-            init_random_frames=0,
-        ),
-        loss,
-        request.total_steps,
-        seed=request.seed,
-        optim_steps_per_batch=None,
-        num_epochs=settings["epochs"],
-        optimizer=optimizer,
-        clip_norm=settings["max_gradient_norm"],
-        gamma=settings["discount"],
-        lmbda=settings["gae_lambda"],
-        replay_buffer=TensorDictReplayBuffer(
-            storage=LazyTensorStorage(settings["rollout_steps"]),
-            sampler=SamplerWithoutReplacement(),
-            batch_size=settings["minibatch_size"],
-        ),
-    )
-    if settings.get("anneal_learning_rate"):
-        rollouts = -(-request.total_steps // settings["rollout_steps"])
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / rollouts)
-        LRSchedulerHook(scheduler).register(trainer)
-    return trainer, loss
-
-
-# -- algorithms that learn from a replay buffer --------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Parts of a trainer of an algorithm that learns from a replay buffer.
-
-    Attributes:
-        kind: of trainer.
-        acting: the policy, with its exploration.
-        updater: of the target networks.
-        options: of the trainer alone, which replace its optimizer.
-    """
-
-    kind: Any
-    acting: Any
-    loss: Any
-    updater: Any
-    options: Mapping[str, Any]
+    options = {
+        "num_epochs": settings["epochs"],
+        "clip_norm": settings["max_gradient_norm"],
+        "gamma": settings["discount"],
+        "lmbda": settings["gae_lambda"],
+    }
+    return Parts(PPOTrainer, actor, loss, None, options)
 
 
 def _invert_deviation_by_softplus(deviation: torch.Tensor) -> torch.Tensor:
@@ -385,7 +383,7 @@ def _make_ddpg_parts(request: Any, networks: Networks, settings: Mapping[str, An
 
 
 _PARTS: Mapping[str, Callable[..., Parts]] = {
-    "sac": _make_sac_parts, "td3": _make_td3_parts,
+    "ppo": _make_ppo_parts, "sac": _make_sac_parts, "td3": _make_td3_parts,
     "dqn": _make_dqn_parts, "ddpg": _make_ddpg_parts,
 }  # fmt: skip
 
@@ -396,10 +394,12 @@ def make_parts_of_algorithm(request: Any, environment: Any, settings: Mapping[st
     Raises:
         Unsupported: the installed version has no such trainer.
     """
-    # of pictures there are none
-    networks = Networks(environment, settings.get("hidden_sizes", ()))
-    parts = _PARTS[request.algorithm](request, networks, settings)
-    parts.loss.make_value_estimator(gamma=settings["discount"])
+    # of pictures there are no sizes
+    sizes = settings.get("hidden_sizes", ())
+    activation = nn.Tanh if request.algorithm == "ppo" else nn.ReLU
+    parts = _PARTS[request.algorithm](request, Networks(environment, sizes, activation), settings)
+    if parts.updater is not None:
+        parts.loss.make_value_estimator(gamma=settings["discount"])
     return parts
 
 
@@ -417,30 +417,42 @@ def make_trainer_of_parts(
         buffer: class of the replay buffer.
         options: further ones of the trainer.
     """
+    if parts.updater is None:
+        frames, updates = settings["rollout_steps"], None
+        rows, sampling, starts = frames, {"sampler": SamplerWithoutReplacement()}, 0
+    else:
+        frames, updates = settings["steps_per_collection"], settings["updates_per_collection"]
+        rows, sampling, starts = settings["replay_size"], {}, settings["learning_starts"]
+        options["target_net_updater"] = parts.updater
     collector = call_with_newest_keywords(
         Collector,
         environment,
         parts.acting,
-        frames_per_batch=settings["steps_per_collection"],
+        frames_per_batch=frames,
         total_frames=request.total_steps,
-        init_random_frames=settings["learning_starts"],
+        init_random_frames=starts,
     )
-    if "optimization_stepper" not in parts.options:
+    if not {"optimizer", "optimization_stepper"} & set(parts.options):
         options["optimizer"] = _make_adam(parts.loss, settings)
-    return make_silent_trainer(
+    trainer = make_silent_trainer(
         parts.kind,
         collector,
         parts.loss,
         request.total_steps,
-        optim_steps_per_batch=settings["updates_per_collection"],
+        optim_steps_per_batch=updates,
         replay_buffer=buffer(
-            storage=LazyTensorStorage(settings["replay_size"]),
-            batch_size=settings["minibatch_size"],
+            storage=LazyTensorStorage(rows), batch_size=settings["minibatch_size"], **sampling
         ),
-        target_net_updater=parts.updater,
         **parts.options,
         **options,
     )
+    if settings.get("anneal_learning_rate"):
+        rollouts = -(-request.total_steps // frames)
+        scheduler = torch.optim.lr_scheduler.LambdaLR(
+            options["optimizer"], lambda done: 1 - done / rollouts
+        )
+        LRSchedulerHook(scheduler).register(trainer)
+    return trainer
 
 
 def make_trainer_and_loss(
@@ -451,8 +463,6 @@ def make_trainer_and_loss(
     Raises:
         Unsupported: the installed version has no such trainer.
     """
-    if request.algorithm == "ppo":
-        return _make_ppo_trainer_and_loss(request, environment, settings)
     parts = make_parts_of_algorithm(request, environment, settings)
     # a collector resets its environment when it is made, before a trainer can seed it
     environment.set_seed(request.seed)

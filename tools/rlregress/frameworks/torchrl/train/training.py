@@ -1,7 +1,8 @@
-"""TorchRL trainings by the trainers of ``torchrl.trainers``."""
+"""Trainings by TorchRL's trainers: whole, in two halves, or with each source of chance seeded."""
 
 from __future__ import annotations
 
+import copy
 import copyreg
 import warnings
 from collections.abc import Mapping
@@ -14,17 +15,33 @@ from rlregress.frameworks.torchrl.api import (
     GymWrapper,
     ReplayBufferTrainer,
     TensorDict,
+    TensorDictReplayBuffer,
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import find_deterministic_exploration
 from rlregress.frameworks.torchrl.train.trainers import (
     check_and_select_hyperparameters,
+    make_parts_of_algorithm,
     make_trainer_and_loss,
+    make_trainer_of_parts,
     use_single_precision,
 )
 from rlregress.probing.heads import fix_draws_of_normal_distributions
-from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
-from rlregress.probing.seeded_training import copy_tensors_to_arrays
+from rlregress.probing.interface import (
+    PendingCheckpoints,
+    Policy,
+    Trained,
+    TrainingRequest,
+    Unsupported,
+)
+from rlregress.probing.isolation import isolate_random_generators
+from rlregress.probing.random_generators import seed_generators
+from rlregress.probing.seeded_training import (
+    SeededTraining,
+    Stream,
+    copy_tensors_to_arrays,
+    make_buffer_drawing_from,
+)
 
 
 def _make_batch(observations: np.ndarray) -> Any:
@@ -204,3 +221,71 @@ def train(request: TrainingRequest) -> Trained:
     after_batch = make_trainer_with_hook(request) if request.kept is None else request.kept
     after_batch.set_checkpoint_request(request)
     return after_batch.train()
+
+
+def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
+    """Stop a trainer after half of the steps, and load its state into another one.
+
+    Raises:
+        Unsupported: ``train`` shuts the collector down at its end, so it cannot be called again.
+    """
+    if not restored:
+        raise Unsupported("the train method of a trainer shuts its collector down, and ends there")
+    first = make_trainer_with_hook(request)
+    state = {}
+
+    def stop_at_half() -> None:
+        if first.trainer.collected_frames >= request.total_steps // 2:
+            state.update(copy.deepcopy(first.trainer.state_dict()))
+            first.trainer.request_stop()
+
+    first.trainer.register_op("post_steps", stop_at_half)
+    first.set_checkpoint_request(request)
+    first.trainer.train()
+    with isolate_random_generators():
+        second = make_trainer_with_hook(request)
+        second.trainer.load_state_dict(state)
+    second.set_checkpoint_request(request)
+    return second.train()
+
+
+def train_seeded(request: SeededTraining) -> Trained:
+    """Train with ``DQNTrainer`` or ``DDPGTrainer``, each source of chance seeded separately.
+
+    Raises:
+        Unsupported: the installed version has no such trainer.
+    """
+    settings, seeds = request.hyperparameters, request.seeds
+    environment = use_single_precision(GymWrapper(request.make_env(False), device="cpu"))
+    call_at_checkpoint = request.make_checkpoint_caller()
+    with isolate_random_generators(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
+        with Stream(seeds.initialisation).draw_from_stream():
+            parts = make_parts_of_algorithm(request, environment, settings)
+        seed_generators(seeds.exploration)
+        environment.set_seed(seeds.environment)
+        buffer = make_buffer_drawing_from(TensorDictReplayBuffer, Stream(seeds.sampling))
+        trainer = make_trainer_of_parts(request, environment, settings, parts, buffer)
+
+        def call_after_batch() -> None:
+            done = trainer.collected_frames
+            call_at_checkpoint(done, lambda: make_trained_agent(parts.loss, done))
+
+        trainer.register_op("post_steps", call_after_batch)
+        trainer.train()
+    return make_trained_agent(parts.loss, trainer.collected_frames)
+
+
+def describe_sources_of_chance() -> dict[str, str]:
+    """Return how each source of chance is drawn, and how it can be seeded by itself."""
+    return {
+        "environment": "the environment's own generator, seeded by EnvBase.set_seed",
+        "exploration": (
+            "torch's global generator (EGreedyModule, and the collector's first random actions)"
+        ),
+        "initialisation": "torch's global generator, when the networks are made",
+        "sampling": (
+            "torch's global generator too (RandomSampler): one seed sets both, and what one draws "
+            "moves the other; apart here by a subclass of the replay buffer"
+        ),
+    }

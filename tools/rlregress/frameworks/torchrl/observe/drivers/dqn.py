@@ -11,30 +11,27 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.api import (
-    Collector,
     DQNLoss,
     DQNTrainer,
     EGreedyModule,
     ExplorationType,
     HardUpdate,
-    LazyTensorStorage,
     QValueActor,
     SerialEnv,
     TensorDict,
-    TensorDictReplayBuffer,
     TensorDictSequential,
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import (
-    call_with_newest_keywords,
     find_action_spec,
     find_deterministic_exploration,
-    make_silent_trainer,
 )
 from rlregress.frameworks.torchrl.known_networks import make_equal_transitions
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
+from rlregress.frameworks.torchrl.train import trainers
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
+from rlregress.probing.interface import TrainingRequest
 
 
 class Driver:
@@ -110,33 +107,24 @@ class Driver:
         settings, envs = self._settings, self._envs
         count = len(self._environments)
         interval = settings.target_every
-        collector = call_with_newest_keywords(
-            Collector,
-            self._environments[0]
-            if count == 1
-            else SerialEnv(count, [lambda env=single: env for single in self._environments]),
-            self._exploring,
-            frames_per_batch=max(settings.every, count),
-            total_frames=settings.steps,
-            init_random_frames=settings.starts,
-        )
-        trainer = make_silent_trainer(
-            DQNTrainer,
-            collector,
-            self._loss,
-            settings.steps,
-            optim_steps_per_batch=1,
+        environment = self._environments[0]
+        if count > 1:
+            environment = SerialEnv(
+                count, [lambda env=single: env for single in self._environments]
+            )
+        own = {
+            "steps_per_collection": max(settings.every, count), "updates_per_collection": 1,
+            "learning_starts": settings.starts, "minibatch_size": settings.batch_size,
             # moves no parameter
-            optimizer=torch.optim.SGD(self._loss.parameters(), lr=0.0),
-            replay_buffer=TensorDictReplayBuffer(
-                storage=LazyTensorStorage(256), batch_size=settings.batch_size
-            ),
-            target_net_updater=HardUpdate(
-                self._loss,
-                **({} if interval is None else {"value_network_update_interval": interval}),
-            ),
-            greedy_module=self._exploration,
+            "replay_size": 256, "learning_rate": 0.0,
+        }  # fmt: skip
+        updater = HardUpdate(
+            self._loss, **({} if interval is None else {"value_network_update_interval": interval})
         )
+        request = TrainingRequest("dqn", envs.make_environment, own, settings.steps, seed=0)
+        options = {"greedy_module": self._exploration}
+        parts = trainers.Parts(DQNTrainer, self._exploring, self._loss, updater, options)
+        trainer = trainers.make_trainer_of_parts(request, environment, own, parts)
         for environment in envs.environments:
             # making them side by side tries them out
             environment.received.clear()

@@ -40,26 +40,22 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_q_network,
     make_reporting_policy,
     make_stochastic_policy,
-)
-from rlregress.frameworks.torchrl.observe.drivers.common import (
-    fix_exploration_noise,
-    fix_gaussian_draws,
     make_tanh_policy,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.heads import fix_draws_of_normal_distributions
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.journal import StepJournal
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
+from rlregress.probing.watched_updates import run_and_find_target
 
 _OF_FAMILY: dict[str, dict[str, str]] = {
     "sac": {"temperature": "alpha_init", "target_entropy": "target_entropy"},
     "td3": {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"},
     "ddpg": {},
 }
-#: constant Q values at which the critic loss is computed; its minimum is the target
-_AROUND = (-1.0, 0.0, 1.0)
 
 
 class NamedDDPGLoss(DDPGLoss):
@@ -110,14 +106,9 @@ class Driver:
         flags = bool(s.terminated), bool(s.truncated)
         return make_equal_transitions(s.batch_size, s.reward, *flags, [0.5] * dimensions)
 
-    def _call_loss_of_critics(self, loss: Any, batch: Any) -> float:
-        name = "loss_value" if self._family == "ddpg" else "loss_qvalue"
-        return float(loss(batch)[name].detach())
-
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
-        return self._call_loss_of_critics(
-            self._make_loss_with_outputs(q_values), self._make_batch()
-        )
+        name = "loss_value" if self._family == "ddpg" else "loss_qvalue"
+        return float(self._make_loss_with_outputs(q_values)(self._make_batch())[name].detach())
 
     def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
         loss = self._make_loss_with_outputs(q_values, partial(PinnedQNetwork, of_policy=True))
@@ -127,24 +118,15 @@ class Driver:
         return float(loss(self._make_batch())["loss_actor"].detach())
 
     def compute_target(self, q_values: Sequence[float]) -> float:
-        return self.infer_target_from_losses(self._make_batch(), q_values)
+        return self.find_target_of_batch(self._make_batch(), q_values)
 
-    def infer_target_from_losses(
+    def find_target_of_batch(
         self, batch: Any, values: Sequence[float], network: Any = PinnedQNetwork
     ) -> float:
-        """Return the critics' target, for a squared distance and equal transitions.
-
-        As a function of a constant Q the critic loss is then a parabola, whose minimum is at the
-        target. It is computed from three points.
-        """
+        """Return the critics' target of equal transitions."""
         loss = self._make_loss_with_outputs([0.0] * len(values), network)
         fill_stacked_parameters(loss.target_qvalue_network_params, values)
-        losses = []
-        for number in _AROUND:
-            fill_stacked_parameters(loss.qvalue_network_params, [number] * len(values))
-            losses.append(self._call_loss_of_critics(loss, batch.clone()))
-        lower, middle, right = losses
-        return (lower - right) / (2.0 * (lower + right - 2.0 * middle))
+        return run_and_find_target(lambda: loss(batch))
 
     def update_and_read_targets(
         self, source: Sequence[float], target: Sequence[float]
@@ -198,7 +180,7 @@ class Driver:
         low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
         bounds = {"low": torch.as_tensor(low), "high": torch.as_tensor(high)}
         loss = self._make_loss_of_standard_gaussian(len(draw), **bounds)
-        with fix_gaussian_draws(list(draw)):
+        with fix_draws_of_normal_distributions(np.asarray(draw)):
             return -float(loss(self._make_batch(len(draw)))["entropy"])
 
     def compute_smoothed_actions(
@@ -231,10 +213,17 @@ class Driver:
         spec = find_action_spec(wrap_environment(environment))
         layer = nn.utils.skip_init(nn.Linear, 1, 1)
         make_output_constant(layer, s.pre_tanh)
-        actor = make_tanh_policy(layer, spec)
+        actor = make_tanh_policy(layer, spec=spec)
         exploring, noise = add_gaussian_noise(actor, spec)
         fix_exploration_noise(noise, s.noise)
         return act_and_record(environment, actor, exploring, s)
+
+
+def fix_exploration_noise(noise: Any, number: float | None) -> None:
+    """Fix the exploration noise to ``number``; None leaves it random."""
+    if number is not None:
+        # not in place: where the mean is given as an integer, the buffer is one
+        noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
 
 
 def act_and_record(

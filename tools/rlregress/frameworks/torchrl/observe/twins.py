@@ -1,4 +1,4 @@
-"""Probes of soft actor-critic: measurements on its loss, its trainer and its program."""
+"""Probes of SAC and TD3: measurements on their losses, trainers and programs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.torchrl.observe.drivers import twin_losses, twin_programs, twin_trainers
-from rlregress.measurements import sac
+from rlregress.frameworks.torchrl.observe.drivers import twin_loops, twin_losses
+from rlregress.measurements import sac, td3
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.interface import Inputs, Probe
 
@@ -24,8 +24,8 @@ def _flag_changes_before_each_update(inputs: Inputs) -> np.ndarray:
     before: dict[str, Any] = {}
 
     def watch_loss(loss: Any) -> None:
-        twin_programs.make_networks_constant(loss.qvalue_network_params, [0.0] * 2)
-        twin_programs.make_networks_constant(
+        twin_loops.make_networks_constant(loss.qvalue_network_params, [0.0] * 2)
+        twin_loops.make_networks_constant(
             loss.target_qvalue_network_params, [inputs["target_q"]] * 2
         )
         forward = loss.forward
@@ -45,8 +45,8 @@ def _flag_changes_before_each_update(inputs: Inputs) -> np.ndarray:
         rates=(float(inputs["learning_rate"]),) * 2,
         log_prob=float(inputs["log_prob"]),
     )
-    twin_programs.Driver("sac", settings).run_program(
-        watch_loss, lambda part: before.setdefault(part, returned[-1]), utd_ratio=1 / 3
+    twin_loops.ProgramDriver("sac", settings).run_and_record(
+        lambda part: before.setdefault(part, returned[-1]), on_loss=watch_loss, utd_ratio=1 / 3
     )
 
     def compute_q_from_losses(losses: Any) -> float:
@@ -61,30 +61,52 @@ def _flag_changes_before_each_update(inputs: Inputs) -> np.ndarray:
     return (np.abs(changes) > 1e-5).astype(np.float64)
 
 
-#: scope, what is measured in it, and the details.
+#: scope, driver of what is measured in it, and the details.
 _MEASURED: Sequence[tuple[str, Any, Sequence[str]]] = (
-    ("library", partial(twin_losses.Driver, "sac"), (
+    ("library", twin_losses.Driver, (
         "sac.critic_loss.scale", "sac.critic_loss.reduction", "sac.critic_loss.distance",
         "sac.target.minimum", "sac.target.bootstrap", "sac.target.entropy", "sac.actor_loss",
         "sac.target_update.polyak", "sac.target_update.parameter", "sac.temperature.loss",
         "sac.temperature.target_entropy", "sac.temperature.initial", "sac.log_std.bounds",
         "sac.log_prob.tanh_correction", "sac.log_prob.action_scale",
     )),
-    ("trainer", partial(twin_trainers.Driver, "sac"), (
+    ("trainer", twin_loops.TrainerDriver, (
         "sac.target.bootstrap", "sac.replay.action", "sac.learning_starts", "sac.gradient_clip",
     )),
-    ("script", partial(twin_programs.Driver, "sac"), (
+    ("script", twin_loops.ProgramDriver, (
         "sac.target_update.polyak", "sac.target_update.parameter", "sac.target_update.interval",
         "sac.learning_starts", "sac.update_ratio", "sac.update_schedule", "sac.vectorisation",
         "sac.networks", "sac.networks.initialisation", "sac.gradient_clip",
         "sac.temperature.learning_rate", "sac.reward_scaling", "sac.adam.epsilon",
     )),
+    ("library", twin_losses.Driver, (
+        "td3.critic_loss.scale", "td3.critic_loss.reduction", "td3.critic_loss.distance",
+        "td3.target.minimum", "td3.target.bootstrap", "td3.target_noise.law",
+        "td3.target_noise.bounds", "td3.target_noise.draw", "td3.target_noise.parameter",
+        "td3.actor_loss", "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
+        "td3.target_update.polyak", "td3.target_update.parameter",
+    )),
+    ("trainer", twin_loops.TrainerDriver, (
+        "td3.target.bootstrap", "td3.policy_delay", "td3.learning_starts", "td3.gradient_clip",
+    )),
+    ("script", twin_loops.ProgramDriver, (
+        "td3.exploration.environments", "td3.exploration.warmup", "td3.policy_delay",
+        "td3.target_update.polyak", "td3.target_update.parameter", "td3.learning_starts",
+        "td3.update_ratio", "td3.vectorisation", "td3.networks", "td3.gradient_clip",
+        "td3.replay.action", "td3.adam.epsilon",
+    )),
+    # the policies of the program by themselves
+    ("script", twin_loops.PolicyDriver, (
+        "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
+    )),
 )  # fmt: skip
 PROBES: Mapping[tuple[str, str], Probe] = {
     **{
-        (id, scope): partial(sac.MEASUREMENTS[id], driver)
+        (id, scope): partial(measurements[id], partial(driver, family))
         for scope, driver, ids in _MEASURED
+        for family, measurements in (("sac", sac.MEASUREMENTS), ("td3", td3.MEASUREMENTS))
         for id in ids
+        if id in measurements
     },
     ("sac.update_order", "script"): _flag_changes_before_each_update,
 }

@@ -1,1 +1,0 @@
-"""Helpers of several families of probes of TorchRL; no module here has probes."""
