@@ -1,4 +1,4 @@
-"""CleanRL's scripts are found wherever they lie, and asked by their statements."""
+"""CleanRL's scripts are found wherever they lie, and read without being run."""
 
 from __future__ import annotations
 

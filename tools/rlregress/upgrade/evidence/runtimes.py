@@ -205,8 +205,8 @@ class Runtimes:
             with child_processes.limit_stage(half):
                 recorded_now = self._record_one_by_one("new", waiting, lines)
             names = choose(recorded_now)
-            chosen = sort_longest_first([by_name[name] for name in names], recorded_now)
-            old |= self._record_one_by_one("old", chosen, lines)
+            to_record = sort_longest_first([by_name[name] for name in names], recorded_now)
+            old |= self._record_one_by_one("old", to_record, lines)
             progress.count_done_parts(len(recorded_now) - len(names))
             new |= recorded_now
             if not recorded_now:
