@@ -26,10 +26,6 @@ _ALGORITHM: dict[str, Any] = {
     "desired_kl": 0.01,
     "entropy_coef": 0.01,
 }
-_CURIOUS: dict[str, Any] = {
-    **_ALGORITHM,
-    "rnd_cfg": {**compat.SMALL_CURIOSITY, **compat.NORMALISED_CURIOSITY, "weight": 0.5},
-}
 
 
 def _make_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
@@ -82,5 +78,8 @@ def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> Traini
 
 def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    kinds = {"ppo runner": _ALGORITHM, "ppo runner with curiosity": _CURIOUS}
+    # here: what adapters lack is listed without the library
+    curiosity = {**compat.SMALL_CURIOSITY, **compat.NORMALISED_CURIOSITY, "weight": 0.5}
+    curious = {**_ALGORITHM, "rnd_cfg": curiosity}
+    kinds = {"ppo runner": _ALGORITHM, "ppo runner with curiosity": curious}
     return {"ppo": [_make_training_with_files(*kind) for kind in kinds.items()]}
