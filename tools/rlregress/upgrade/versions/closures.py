@@ -7,6 +7,7 @@ version needs. A fresh environment has only its own packages, and what they requ
 from __future__ import annotations
 
 import importlib.metadata
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,8 +146,13 @@ def _list_modules_only_in_hidden(hidden: Iterable[str], distributions: Distribut
     """Return the topmost dotted names that only the hidden distributions contain."""
     names = set(hidden)
     own = {module for name in names for module in _list_module_names(distributions[name])}
-    for name in distributions.keys() - names:
-        own -= _list_module_names(distributions[name])
+    # a quick search first: parsing all lists of files takes a second, and few name these folders
+    top = "|".join(re.escape(module) for module in own if "." not in module)
+    below = re.compile(rf"^\"?(?:{top})[/.]", re.MULTILINE)
+    for distribution in (distributions[name] for name in distributions.keys() - names):
+        record = distribution.read_text("RECORD")
+        if not record or below.search(record):
+            own -= _list_module_names(distribution)
     return {module for module in own if module.rpartition(".")[0] not in own}
 
 

@@ -67,8 +67,13 @@ def _read_headers(distribution: importlib.metadata.Distribution) -> Message:
     if distribution not in _read:
         files = ("METADATA", "PKG-INFO", "")
         text = next((text for file in files if (text := distribution.read_text(file))), "")
-        _read[distribution] = HeaderParser().parsestr(text.partition("\n\n")[0])
+        _read[distribution] = _parse_headers(text.partition("\n\n")[0])
     return _read[distribution]
+
+
+@functools.cache
+def _parse_headers(text: str) -> Message:
+    return HeaderParser().parsestr(text)
 
 
 def get_package_name(requirement: str | Requirement) -> str:
