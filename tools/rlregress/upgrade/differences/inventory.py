@@ -183,12 +183,12 @@ def list_differences(
         versions=other_versions,
         lost=tuple(n for n in (*new.absent.direct, *new.absent.below) if n in other_versions),
         needed=_map_packages_to_dependent_functions(
-            [*gone, *new.absent.direct], distributions[0], folders[1]
+            [*gone, *new.absent.direct], in_old, folders[1]
         ),
         unrelated=frozenset(affected.list_unrelated_distributions(other_versions, distributions)),
         installed=_map_visible_versions(new),
         parts=_map_modules_to_distributions(own),
-        users=tuple(_list_code_of_dependents(names, distributions[0])),
+        users=tuple(_list_code_of_dependents(names, in_old)),
         extras=_list_requested_extras((old, new)),
     )
 

@@ -129,7 +129,6 @@ def describe_compared_training(
     Args:
         repetitions: the second recording of each version; None where their traces are equal.
     """
-    repeated = repetitions or ()
     if repetitions is not None:
         old, new = (repetition.trace for repetition in repetitions)
     notes = [*_describe_seeding(old, new), *describe_other_activity(new)]
@@ -143,14 +142,14 @@ def describe_compared_training(
             comparison, *(repetition.repetition for repetition in repetitions)
         )
         notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *notes]
-    for label, repetition in zip(VERSIONS, repeated, strict=False):
-        notes += [f"{label}: {line}" for line in repetition.describe_uncontrolled_randomness()]
+        for label, repetition in zip(VERSIONS, repetitions, strict=True):
+            notes += [f"{label}: {line}" for line in repetition.describe_uncontrolled_randomness()]
     return ComparedTraining(
         name=training_name,
         comparison=comparison,
         old=old,
         new=new,
-        repeats=all(repetition.repeats for repetition in repeated),
+        repeats=all(repetition.repeats for repetition in repetitions or ()),
         notes=tuple(notes),
         crash=find_crash(old, new),
     )

@@ -10,7 +10,10 @@ from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
+import gymnasium
+
 from rlregress.frameworks.cleanrl.observe.drivers.parts import DrivenScript
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.measurements.driven_agents import Look, LoopRecord, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_output_constant
@@ -85,6 +88,12 @@ class DQNDriver(DrivenScript):
         if settings.target_every is not None:
             arguments["target_network_frequency"] = settings.target_every
         overrides = {
+            "total_timesteps": settings.steps,
+            "buffer_size": 256,
+            "batch_size": settings.batch_size,
+            "gamma": settings.discount,
+            "learning_rate": 0.0,
+            "learning_starts": settings.starts,
             "train_frequency": settings.every,
             "start_e": first,
             "end_e": last,
@@ -96,4 +105,14 @@ class DQNDriver(DrivenScript):
             if draw is None
             else mock.patch.object(random, "random", return_value=draw)
         ):
-            self._run_script(envs, **{**overrides, **arguments})
+            run_script(
+                self._script.path,
+                {**overrides, **arguments},
+                make_env=envs.make_environment,
+                on_start=self._note_variables,
+                # no videos of an evaluation
+                patches=[(gymnasium.wrappers, "RecordVideo", lambda env, *_, **__: env)],
+            )
+
+    def _note_variables(self, run: ScriptRun) -> None:
+        self._variables = run.globals

@@ -1,18 +1,15 @@
-"""What drivers share: where a script's networks and optimisers are."""
+"""What drivers share: a script, and where its networks and optimisers are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium
 import torch
 from torch import nn
 
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script import find_first_variable
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.probing.driven import ScriptedEnvs
 
 OPTIMIZERS = {
     "critic": ("q_optimizer", "values_optimizer"),
@@ -36,28 +33,6 @@ class DrivenScript:
 
     def _find_variable(self, *candidates: str) -> Any:
         return find_first_variable(self._variables, *candidates)
-
-    def _note_variables(self, run: ScriptRun) -> None:
-        self._variables = run.globals
-
-    def _run_script(self, envs: ScriptedEnvs, **arguments: Any) -> None:
-        settings = self._settings
-        overrides = {
-            "total_timesteps": settings.steps,
-            "buffer_size": 256,
-            "batch_size": settings.batch_size,
-            "gamma": settings.discount,
-            "learning_rate": 0.0,
-            "learning_starts": settings.starts,
-        }
-        run_script(
-            self._script.path,
-            {**overrides, **arguments},
-            make_env=envs.make_environment,
-            on_start=self._note_variables,
-            # no videos of an evaluation
-            patches=[(gymnasium.wrappers, "RecordVideo", lambda env, *_, **__: env)],
-        )
 
 
 def find_policy(variables: Mapping[str, Any]) -> Any:

@@ -56,7 +56,7 @@ Prepare = Callable[[Any], Any]
 
 
 class SACDriver(DrivenScript):
-    """The script of SAC, or of TD3 (see ``twin_agents.TwinDriver``)."""
+    """The script of SAC (see ``twin_agents.TwinDriver``)."""
 
     name = "sac_continuous_action"
     shares_rate = False
