@@ -58,6 +58,11 @@ SMALL_CURIOSITY: Mapping[str, Any] = {
 NORMALISED_CURIOSITY = {"state_normalization": True, "reward_normalization": True}
 
 
+def make_curiosity(**settings: Any) -> dict[str, Any]:
+    """Return the configuration of a small random network distillation that is normalised."""
+    return {**SMALL_CURIOSITY, **NORMALISED_CURIOSITY, **settings}
+
+
 @contextlib.contextmanager
 def silence_runner_output() -> Iterator[None]:
     """Suppress the tables that a runner prints; restore the filters of warnings afterwards."""

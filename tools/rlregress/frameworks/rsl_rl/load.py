@@ -79,7 +79,6 @@ def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> Traini
 def list_trainings_with_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
     # here: what adapters lack is listed without the library
-    curiosity = {**compat.SMALL_CURIOSITY, **compat.NORMALISED_CURIOSITY, "weight": 0.5}
-    curious = {**_ALGORITHM, "rnd_cfg": curiosity}
+    curious = {**_ALGORITHM, "rnd_cfg": compat.make_curiosity(weight=0.5)}
     kinds = {"ppo runner": _ALGORITHM, "ppo runner with curiosity": curious}
     return {"ppo": [_make_training_with_files(*kind) for kind in kinds.items()]}

@@ -79,9 +79,7 @@ def _complete_configuration(algorithm: _Options) -> dict[str, Any]:
     if "symmetry_cfg" in algorithm:
         completed["symmetry_cfg"] = compat.make_symmetry(*algorithm["symmetry_cfg"])
     if "rnd_cfg" in algorithm:
-        completed["rnd_cfg"] = {
-            **compat.SMALL_CURIOSITY, **algorithm["rnd_cfg"], **compat.NORMALISED_CURIOSITY
-        }  # fmt: skip
+        completed["rnd_cfg"] = compat.make_curiosity(**algorithm["rnd_cfg"])
     return completed
 
 
