@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +19,6 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside.checkpoint import TRUST
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
-from rlregress.model.loaded_files import LoadedFile
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import (
     FrameworkResult,
@@ -31,7 +28,6 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.trace.child_processes import (
     OutOfTime,
-    find_end_time,
     is_time_over,
     limit_processes,
     note_skipped_task,
@@ -352,17 +348,14 @@ def _compare_versions(
             else None
         )
         planned = _wait_and_plan_comparisons(both, adapters, prints, prepared, left_out)
-        file_adapters = adapters if options.loads_old_files else ()
-        # they keep one process busy; where time is limited, trainings come first
-        is_limited = math.isfinite(find_end_time())
-        files = () if is_limited else _start_to_compare_old_files(both, file_adapters)
+        files_of = adapters if options.loads_old_files else ()
         framework_results = []
         for diff in planned:
             framework_result, executed_by_framework = compare_framework(both, diff)
             framework_results.append(framework_result)
             executed |= executed_by_framework
-        files = files or _start_to_compare_old_files(both, file_adapters)
-        framework_results = _add_comparison_of_old_files(framework_results, files, options)
+        # last: where time is limited, trainings come first
+        framework_results = _add_comparison_of_old_files(both, framework_results, files_of)
         environments = _compare_played_environments(played, options) if played is not None else []
     unowned = [] if script is not None else list_pieces_of_no_framework(adapters, differences)
     unused = _find_broken_names_unused_by_user(differences, script_result, options)
@@ -431,29 +424,23 @@ def _wait_and_plan_comparisons(
     return planned
 
 
-def _start_to_compare_old_files(
-    versions: BothVersions, adapters: Sequence[Adapter]
-) -> Sequence[Future[list[LoadedFile]]]:
-    """Begin to load files that the old version saves; return the future results by adapter."""
+def _add_comparison_of_old_files(
+    versions: BothVersions,
+    framework_results: Sequence[FrameworkResult],
+    file_adapters: Sequence[Adapter],
+) -> list[FrameworkResult]:
+    """Return the frameworks' results with those of loading files that the old version saved."""
     options = versions.options
-    return [
+    progress.begin_stage("loading old files")
+    tasks = [
         versions.runtimes.call_once_for_both_versions(
             saved_files_comparison.save_load_and_compare_files,
             adapter,
             options.algorithms,
-            _collect_checkpoint_options(options) if adapter is adapters[0] else None,
+            _collect_checkpoint_options(options) if adapter is file_adapters[0] else None,
         )
-        for adapter in adapters
+        for adapter in file_adapters
     ]
-
-
-def _add_comparison_of_old_files(
-    framework_results: Sequence[FrameworkResult],
-    tasks: Sequence[Future[list[LoadedFile]]],
-    options: Options,
-) -> list[FrameworkResult]:
-    """Return the frameworks' results with those of loading files that the old version saved."""
-    progress.begin_stage("loading old files")
     with_files = list(framework_results)
     for number, task in enumerate(tasks):
         framework_result = framework_results[number]

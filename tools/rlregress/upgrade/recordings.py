@@ -19,7 +19,7 @@ from rlregress.upgrade.culprits import culprit_search, diverging_groups
 from rlregress.upgrade.differences.training_selection import ExecutableDifferences
 from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.evidence.compared_trainings import Training
-from rlregress.upgrade.evidence.runtimes import NotedFunctions, Runtimes, sort_longest_first
+from rlregress.upgrade.evidence.runtimes import NotedFunctions, Runtimes
 from rlregress.upgrade.upgrade_options import Options
 
 #: for the old and for the new version: name of a training -> its trace.
@@ -225,7 +225,7 @@ def _record_diverging_trainings_again(
     """
     old, new = traces
     repetitions: dict[str, tuple[RepeatedTrace, RepeatedTrace]] = {}
-    to_repeat = sort_longest_first((t for t in trainings if stand_ins.get(t.name) == t.name), new)
+    to_repeat = [t for t in trainings if stand_ins.get(t.name) == t.name]
     while to_repeat:
         options.say(
             f"recording {len(to_repeat)} trainings again, to see whether they repeat themselves"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import math
 import sys
 import threading
 import time
@@ -730,25 +729,6 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
         ("old", "sac", 1000),
     ]  # fmt: skip
     assert old.keys() == new.keys() == {"ppo", "sac"}
-
-
-@pytest.mark.parametrize("seconds", [math.inf, 1000])
-def test_the_longest_are_recorded_first(tmp_path, monkeypatch, seconds):
-    """On the new version these are generated calls; where time is limited, they come last."""
-    recorded = []
-    cpu_seconds = {"ppo": 1.5, "sac": 2.0, "ppo calls-files": 1.0}
-
-    def record(trainings, runtime, *_):
-        recorded.extend((runtime.label, training.name) for training in trainings)
-        return {t.name: small_traces.trace(cpu_seconds=cpu_seconds[t.name]) for t in trainings}
-
-    monkeypatch.setattr(runtimes_module, "load_or_record_traces", record)
-    trainings = [Training("sb3", name, {"training": name}) for name in cpu_seconds]
-    limit = child_processes.limit_stage(time.time() + seconds)
-    with Runtimes(BOTH, (tmp_path, tmp_path), 1) as runtimes, limit:
-        runtimes.record_new_then_chosen_old(trainings, {}, list)
-    first = "ppo" if seconds == 1000 else "ppo calls-files"
-    assert [recorded[0], recorded[3]] == [("new", first), ("old", "sac")]
 
 
 def test_a_long_training_holds_no_other_one_up(tmp_path):

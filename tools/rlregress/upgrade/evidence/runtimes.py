@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -22,7 +22,6 @@ from rlregress import frameworks, progress
 from rlregress.errors import UserError
 from rlregress.inside import error_origin
 from rlregress.model.recorded_traces import VERSIONS, Trace
-from rlregress.probing.trace_trainings import is_title_of_generated_calls
 from rlregress.trace import child_processes, recording_processes, trace_reader
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import compared_trainings
@@ -197,16 +196,10 @@ class Runtimes:
         while waiting := [training for training in trainings if training.name not in new]:
             # each version gets half of the time that is left
             half = (time.time() + child_processes.find_end_time()) / 2
-            if math.isinf(half):
-                # the longest first; where time is limited, the plainest
-                waiting.sort(
-                    key=lambda t: not is_title_of_generated_calls(t.job.get("training", ""))
-                )
             with child_processes.limit_stage(half):
                 recorded_now = self._record_one_by_one("new", waiting, lines)
             names = choose(recorded_now)
-            to_record = sort_longest_first([by_name[name] for name in names], recorded_now)
-            old |= self._record_one_by_one("old", to_record, lines)
+            old |= self._record_one_by_one("old", [by_name[name] for name in names], lines)
             progress.count_done_parts(len(recorded_now) - len(names))
             new |= recorded_now
             if not recorded_now:
@@ -322,13 +315,6 @@ class Runtimes:
         tasks = [self._submit(work_on_next) for _ in range(min(self._workers, len(trainings)))]
         results = {name: result for task in tasks for name, result in task.result().items()}
         return {t.name: results[t.name] for t in trainings if t.name in results}
-
-
-def sort_longest_first(
-    trainings: Iterable[Training], traces: Mapping[str, Trace]
-) -> list[Training]:
-    """Return trainings by the CPU time of their traces: processes then end at about one time."""
-    return sorted(trainings, key=lambda t: -float(traces[t.name].header.get("cpu_seconds", 0.0)))
 
 
 def _estimate_seconds_to_fail_again(failed: Trace) -> int:
