@@ -46,7 +46,7 @@ def _train_dqn(
             verbose=False,
         )
     )
-    return algorithm.state_dict()
+    return policy.state_dict()
 
 
 def list_builtin_trainings() -> Mapping[str, TraceTraining]:
