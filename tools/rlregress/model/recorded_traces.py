@@ -527,9 +527,9 @@ def merge_executed_lines(traces: Iterable[Trace]) -> dict[str, tuple[set[int], s
     merged: dict[str, tuple[set[int], set[int]]] = {}
     for trace in traces:
         for file, (executed, executable) in trace.header.get("lines", {}).items():
-            of_file = merged.setdefault(file, (set(), set()))
-            of_file[0].update(executed)
-            of_file[1].update(executable)
+            file_lines = merged.setdefault(file, (set(), set()))
+            file_lines[0].update(executed)
+            file_lines[1].update(executable)
     return merged
 
 
