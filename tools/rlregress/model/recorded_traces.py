@@ -518,7 +518,10 @@ def compute_executed_share(traced: Trace) -> float | None:
 def list_missed_lines(traced: Sequence[ComparedTraining]) -> dict[str, list[int]]:
     """Return file of the new version -> lines of executed functions that no training ran."""
     noted = merge_executed_lines(training.new for training in traced)
-    missed = {file: sorted(every - executed) for file, (executed, every) in sorted(noted.items())}
+    missed = {
+        file: sorted(executable - executed)
+        for file, (executed, executable) in sorted(noted.items())
+    }
     return {file: lines for file, lines in missed.items() if lines}
 
 

@@ -107,8 +107,9 @@ class RecordedTrainings:
             }
         for name in (name for name in self.new if name in idle):
             if why := str(self.new[name].header.get("not_offered", "")):
-                lost = compared_trainings.report_training_of_neither_version(name, why)
-                self.not_traced.append(lost)
+                self.not_traced.append(
+                    compared_trainings.report_training_of_neither_version(name, why)
+                )
             else:
                 self.same.append(name)
         self.compare([training for training in trainings if training.name not in idle])
@@ -327,7 +328,7 @@ class RecordedTrainings:
         if diverging:
             progress.begin_stage("looking for culprits")
         with options.limit_stage("causes"):
-            found = culprit_search.search_culprits(
+            culprits = culprit_search.search_culprits(
                 diverging,
                 {training.name: training for training in self.trainings},
                 self.differing,
@@ -337,10 +338,13 @@ class RecordedTrainings:
                 note_skipped_task("the rest of the search for culprits")
         # functions among all code that differs, which culprits call, are named with them
         pieces = self.versions.inventory.pieces
-        found = {n: culprit_search.add_one_sided_callees(own, pieces) for n, own in found.items()}
+        culprits = {
+            name: culprit_search.add_one_sided_callees(own, pieces)
+            for name, own in culprits.items()
+        }
         stand_ins = self.stand_ins.items()
-        self.culprits = found | {
-            n: found[searched] for n, searched in stand_ins if searched in found
+        self.culprits = culprits | {
+            n: culprits[searched] for n, searched in stand_ins if searched in culprits
         }
 
     def add_to_result(self, result: _Result) -> tuple[_Result, ExecutedCode]:

@@ -173,10 +173,10 @@ def make_detail_entries(
             state=model.DIFFERS, content=d.variant_change,
             standing=states.get((d.id, d.scope), ""),
         )  # fmt: skip
-    for lost in details.not_probed:
+    for unprobed in details.not_probed:
         yield Entry(
-            kind=model.DETAIL, name=f"{lost.id} [{lost.scope}]", state=model.CANNOT,
-            reason=f"{lost.label}: {lost.text}", content=lost.text,
+            kind=model.DETAIL, name=f"{unprobed.id} [{unprobed.scope}]", state=model.CANNOT,
+            reason=f"{unprobed.label}: {unprobed.text}", content=unprobed.text,
         )  # fmt: skip
 
 
