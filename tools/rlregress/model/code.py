@@ -89,6 +89,11 @@ class ChangedPiece:
         return self.file, self.name
 
     @property
+    def entry_name(self) -> str:
+        """File and name, as its entry is named."""
+        return f"{self.file} {self.name}"
+
+    @property
     def runs_at_import(self) -> bool:
         """Return whether the piece runs when its module is imported."""
         return self.name.startswith("<")

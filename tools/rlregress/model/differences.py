@@ -371,16 +371,18 @@ def judge_entries_of_upgrade(
     )
 
 
-def mark_accepted_entries(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]:
+def mark_accepted_entries(
+    entries: Iterable[Entry], reviewed: Mapping[str, str]
+) -> tuple[Entry, ...]:
     """Return the entries, with those marked as accepted that a user has reviewed.
 
     Args:
         reviewed: key of an entry -> why it is accepted.
     """
-    return [
+    return tuple(
         replace(entry, accepted=reviewed[entry.key]) if entry.key in reviewed else entry
         for entry in entries
-    ]
+    )
 
 
 # -- words -----------------------------------------------------------------------------------------

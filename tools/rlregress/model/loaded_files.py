@@ -72,13 +72,10 @@ class LoadedFile:
     @property
     def fails_to_load_alike(self) -> bool:
         """Whether both versions fail to load it, by the same error of the framework."""
-        if self.own_error is None or self.error is None:
-            return False
         own_error, error = self.own_error, self.error
-        is_alike = (own_error.when, own_error.error) == (
-            "load",
-            error.error,
-        ) and error.when == "load"
+        if own_error is None or error is None or own_error.error != error.error:
+            return False
+        is_alike = own_error.when == error.when == "load"
         return is_alike and own_error.raised_by_framework and error.raised_by_framework
 
     @property

@@ -410,14 +410,12 @@ class Crash:
         error: type and message, in one line.
         at: "file:line function" of the innermost frame of the framework.
         by: the frame of the script, or of the suite's training, that called it.
-        executed: the trace up to the error; None if a signal ended the process.
     """
 
     label: str
     error: str
     at: str
     by: str
-    executed: Trace | None
 
     def __str__(self) -> str:
         return add_places_to_error(self.error, self.at, self.by)
@@ -519,16 +517,23 @@ def compute_executed_share(traced: Trace) -> float | None:
 
 def list_missed_lines(traced: Sequence[ComparedTraining]) -> dict[str, list[int]]:
     """Return file of the new version -> lines of executed functions that no training ran."""
-    executable_lines: dict[str, set[int]] = {}
-    hit: dict[str, set[int]] = {}
-    for training in traced:
-        for file, (executed, executable) in training.new.header["lines"].items():
-            executable_lines.setdefault(file, set()).update(executable)
-            hit.setdefault(file, set()).update(executed)
-    missed_lines = {
-        file: sorted(lines - hit[file]) for file, lines in sorted(executable_lines.items())
+    noted = merge_executed_lines(training.new for training in traced)
+    missed = {
+        file: sorted(executable - executed)
+        for file, (executed, executable) in sorted(noted.items())
     }
-    return {file: lines for file, lines in missed_lines.items() if lines}
+    return {file: lines for file, lines in missed.items() if lines}
+
+
+def merge_executed_lines(traces: Iterable[Trace]) -> dict[str, tuple[set[int], set[int]]]:
+    """Return file -> lines that trainings executed, and all lines that can be executed there."""
+    merged: dict[str, tuple[set[int], set[int]]] = {}
+    for trace in traces:
+        for file, (executed, executable) in trace.header.get("lines", {}).items():
+            file_lines = merged.setdefault(file, (set(), set()))
+            file_lines[0].update(executed)
+            file_lines[1].update(executable)
+    return merged
 
 
 def format_line_ranges(lines: Iterable[int]) -> str:

@@ -47,9 +47,9 @@ class ProbeAnswer:
     """The answer of one probe.
 
     Attributes:
+        text: the variant, or why there is none.
         variant: the matching variant; None if there is none or more than one, or no result.
         observed: the observed vector; None without a result.
-        text: the variant, or why there is none.
         why: "" with a result, else ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE`` or ``ERROR``.
         error_origin: for an error, ``SUITE``, ``FRAMEWORK`` or "other".
         place: for an error, its place.
@@ -57,9 +57,9 @@ class ProbeAnswer:
         called: file and name of the framework's functions that the probe runs.
     """
 
-    variant: str | None
-    observed: tuple[float, ...] | None
     text: str
+    variant: str | None = None
+    observed: tuple[float, ...] | None = None
     why: str = ""
     error_origin: str = ""
     place: str = ""
@@ -234,15 +234,12 @@ class PhysicsComparison:
 
     @property
     def difference_in_words(self) -> str:
-        gap = f"by {self.at_first:.3g} at first and {self.largest:.3g} at most"
-        description = self.types if self.types and not self.largest else gap
-        further = [self.types] if description is gap else []
-        return "; ".join(
-            filter(
-                None,
-                [f"from step {self.step} on, {description}", *further, self.note, self.returns],
-            )
+        only_types = self.types and not self.largest
+        gap = (
+            "" if only_types else f"by {self.at_first:.3g} at first and {self.largest:.3g} at most"
         )
+        descriptions = filter(None, (gap, self.types, self.note, self.returns))
+        return f"from step {self.step} on, {'; '.join(descriptions)}"
 
     @property
     def differs(self) -> bool:
@@ -349,12 +346,13 @@ class Branch:
 
     Attributes:
         summary: description of the branch and of the way that was not taken.
+        function: its name, for a clamp or a mask.
     """
 
     file: str
     line: int
-    function: str
     summary: str
+    function: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -478,14 +476,42 @@ class Tally:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrameworkResult:
+class TrainingResult:
+    """The results of trainings, and the entries: the common part of frameworks and of a script.
+
+    Attributes:
+        entries: those of the framework, or of the script and of the code that it may run.
+        executions: execution of each changed piece of code.
+        culprits: training -> its culprit, as far as it was found.
+        hunks: function -> its differing lines with context.
+        costs: time and memory of trainings that execute changed code.
+        judgement: the judgement of these entries.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    executions: tuple[PieceExecution, ...] = ()
+    culprits: Mapping[str, Culprits] = field(default_factory=dict)
+    hunks: Mapping[ChangedPiece, Hunk] = field(default_factory=dict)
+    costs: tuple[Cost, ...] = ()
+    judgement: UpgradeVerdict = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "judgement", model.judge_entries_of_upgrade(self.entries))
+
+    @property
+    def verdict(self) -> str:
+        """Verdict on this framework, or this script, alone."""
+        return self.judgement.verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameworkResult(TrainingResult):
     """The results for one framework.
 
     Attributes:
         name: full name of the framework.
         module: its importable package.
         versions: package -> version, in the old and the new version.
-        entries: the entries of this framework.
         details: details that are the same, that differ, and that were not compared.
         standing: detail and scope -> whether the change agrees with the documentation.
         documented: detail and scope -> the documented change, in words.
@@ -494,21 +520,15 @@ class FrameworkResult:
         traced: trainings that ran in both versions.
         not_traced: trainings that could not be compared.
         same_code: trainings that run no changed code, recorded in the new version only.
-        executions: execution of each changed piece of code.
-        culprits: training -> its culprit, as far as it was found.
         returns: verdict on the returns of the new version; None: not trained.
         stored: algorithms with baseline runs.
-        hunks: function -> its differing lines with context.
-        costs: time and memory of trainings that execute changed code.
         not_checked: sentences on what no check covers, or the command excludes.
-        judgement: the judgement of this framework's entries.
     """
 
     name: str
     title: str
     module: str
     versions: tuple[Mapping[str, str], Mapping[str, str]]
-    entries: tuple[Entry, ...] = ()
     details: DetailResults = field(default_factory=DetailResults)
     standing: Mapping[tuple[str, str], str] = field(default_factory=dict)
     documented: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
@@ -517,22 +537,14 @@ class FrameworkResult:
     traced: tuple[ComparedTraining, ...] = ()
     not_traced: tuple[UncomparedTraining, ...] = ()
     same_code: tuple[str, ...] = ()
-    executions: tuple[PieceExecution, ...] = ()
-    culprits: Mapping[str, Culprits] = field(default_factory=dict)
     returns: ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
-    hunks: Mapping[ChangedPiece, Hunk] = field(default_factory=dict)
-    costs: tuple[Cost, ...] = ()
     not_checked: tuple[str, ...] = ()
-    judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "judgement", model.judge_entries_of_upgrade(self.entries))
-
-    @property
-    def verdict(self) -> str:
-        """Verdict on this framework alone."""
-        return self.judgement.verdict
+        entries = tuple(replace(entry, framework=self.name) for entry in self.entries)
+        object.__setattr__(self, "entries", entries)
+        super().__post_init__()
 
     @property
     def diverged_trainings(self) -> list[ComparedTraining]:
@@ -561,21 +573,14 @@ class FrameworkResult:
         for execution in self.executions:
             # if the piece ran, trainings have compared it as far as they can
             undecided = not execution.trainings and not execution.function.runs_at_import
-            if undecided and f"{execution.function.file} {execution.function.name}" in unexecuted:
+            if undecided and execution.function.entry_name in unexecuted:
                 names |= set(execution.algorithms)
         return sorted(names)
-
-    def _get_documentation_state_of_detail(self, detail: ChangedDetail) -> str:
-        return self.standing.get((detail.id, detail.scope), UNDOCUMENTED)
 
     @property
     def violated_details(self) -> list[ChangedDetail]:
         """Changed details that contradict the documentation of the new version."""
-        return [
-            d
-            for d in self.details.changed
-            if self._get_documentation_state_of_detail(d) == VIOLATED
-        ]
+        return [d for d in self.details.changed if self.standing.get((d.id, d.scope)) == VIOLATED]
 
     def add_returns_verdict(
         self, verdict: ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
@@ -639,38 +644,25 @@ class ScriptNames:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScriptResult:
+class ScriptResult(TrainingResult):
     """The results for a script.
 
     Attributes:
         training: the script in both versions, or why it could not be compared.
-        entries: the entries of the script and of the code that it may run.
-        executions: its execution of changed pieces of code.
-        culprits, hunks, costs: as in ``FrameworkResult``.
         names: its uses of names that are gone or incompatible; None: there are no such names.
-        judgement: the judgement of the script's entries.
     """
 
     training: ComparedTraining | UncomparedTraining
-    entries: tuple[Entry, ...] = ()
-    executions: tuple[PieceExecution, ...] = ()
-    culprits: Mapping[str, Culprits] = field(default_factory=dict)
-    hunks: Mapping[ChangedPiece, Hunk] = field(default_factory=dict)
     names: ScriptNames | None = None
-    costs: tuple[Cost, ...] = ()
-    judgement: UpgradeVerdict = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "judgement", model.judge_entries_of_upgrade(self.entries))
 
     @property
-    def verdict(self) -> str:
-        """Verdict on the script alone."""
-        return self.judgement.verdict
+    def traced(self) -> tuple[ComparedTraining, ...]:
+        """The script, if it ran in both versions."""
+        return (self.training,) if isinstance(self.training, ComparedTraining) else ()
 
 
 def map_entries_to_explaining_functions(
-    result: FrameworkResult | ScriptResult,
+    result: TrainingResult,
 ) -> dict[str, tuple[ChangedPiece, ...]]:
     """Return names of entries that differ -> the changed functions that explain them.
 
@@ -691,7 +683,7 @@ def map_entries_to_explaining_functions(
             functions |= {f"{d.id} [{d.scope}]": own for d in finding.details if own}
     for execution in result.executions:
         if execution.calls is not None and execution.calls.arguments:
-            functions[" ".join(execution.function.key)] = (execution.function,)
+            functions[execution.function.entry_name] = (execution.function,)
     return functions
 
 
@@ -733,14 +725,14 @@ class Upgrade:
         object.__setattr__(self, "judgement", judgement)
 
     @property
+    def parts(self) -> tuple[FrameworkResult | ScriptResult, ...]:
+        """The results of all frameworks, and of the script."""
+        return (*self.frameworks, *([self.script] if self.script is not None else []))
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """All differences and all planned checks."""
-        own = self.script.entries if self.script is not None else ()
-        return (
-            *(entry for framework in self.frameworks for entry in framework.entries),
-            *own,
-            *self.other_packages,
-        )
+        return (*(entry for part in self.parts for entry in part.entries), *self.other_packages)
 
     @property
     def not_checked(self) -> list[str]:
@@ -788,12 +780,9 @@ class Upgrade:
     @property
     def costs(self) -> tuple[Cost, ...]:
         """Time and memory of trainings that execute changed code."""
-        own = self.script.costs if self.script is not None else ()
-        return (*(cost for framework in self.frameworks for cost in framework.costs), *own)
+        return tuple(cost for part in self.parts for cost in part.costs)
 
     @property
     def traced(self) -> list[ComparedTraining]:
         """Every training that was traced on both versions."""
-        own = self.script.training if self.script is not None else None
-        traced_pairs = [traced for framework in self.frameworks for traced in framework.traced]
-        return [*traced_pairs, own] if isinstance(own, ComparedTraining) else traced_pairs
+        return [traced for part in self.parts for traced in part.traced]

@@ -129,7 +129,7 @@ def _convert_framework_to_plain_data(result: Upgrade, framework: FrameworkResult
                 "new": d.new.text,
                 "observed": [d.old.observed, d.new.observed],
                 "documented": framework.standing.get((d.id, d.scope), UNDOCUMENTED),
-                "functions": [f"{f.file} {f.name}" for f in finding.functions],
+                "functions": [f.entry_name for f in finding.functions],
             }
             for finding in group_details_by_functions(framework.details.changed, changed)
             for d in finding.details
@@ -186,19 +186,16 @@ def _convert_trace_to_plain_data(
 
 
 def _convert_culprits_to_plain_data(culprits: Culprits) -> dict[str, Any]:
-    def name_function(function: Any) -> str:
-        return f"{function.file} {function.name}"
-
     return {
-        "place": [name_function(function) for function in culprits.place],
-        "alone": culprits.alone and name_function(culprits.alone),
-        "moving": [name_function(function) for function in culprits.influencing],
-        "together": [name_function(function) for function in culprits.together],
+        "place": [function.entry_name for function in culprits.place],
+        "alone": culprits.alone and culprits.alone.entry_name,
+        "moving": [function.entry_name for function in culprits.influencing],
+        "together": [function.entry_name for function in culprits.together],
         "whole": culprits.whole,
-        "still": [name_function(function) for function in culprits.without_influence],
-        "failed": [[name_function(function), why] for function, why in culprits.failed],
-        "not_tried": [name_function(function) for function in culprits.open],
-        "new": [name_function(function) for function in culprits.new],
+        "still": [function.entry_name for function in culprits.without_influence],
+        "failed": [[function.entry_name, why] for function, why in culprits.failed],
+        "not_tried": [function.entry_name for function in culprits.open],
+        "new": [function.entry_name for function in culprits.new],
     }
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rlregress import progress
-from rlregress.catalogue import registry, requested_names
+from rlregress.catalogue import requested_names
 from rlregress.check_options import CheckOptions
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
@@ -45,14 +45,12 @@ from rlregress.upgrade.evidence import (
     physics_comparison,
     return_gate,
     saved_files_comparison,
-    version_fingerprints,
 )
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Answers, Runtimes
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.framework_comparison import (
-    FrameworkDifferences,
-    compare_framework,
+    FrameworkComparison,
     list_pieces_of_no_framework,
 )
 from rlregress.upgrade.script_comparison import compare_script
@@ -340,24 +338,27 @@ def _compare_versions(
                 both, script.add_packages_to_note(differences.list_differing_packages_except(()))
             )
         adapters = resolved.adapters
-        left_out = [_list_unused_detail_families(x, executed, options) for x in adapters]
-        prints = _start_probes(both, adapters, left_out)
+        frameworks = [
+            FrameworkComparison(both, x, _list_unused_detail_families(x, executed, options))
+            for x in adapters
+        ]
         played = (
             runtimes.call_for_each_version("physics", physics_comparison.play_actions_and_policies)
             if resolved.changes_physics
             else None
         )
-        planned = _wait_and_plan_comparisons(both, adapters, prints, prepared, left_out)
-        files_of = adapters if options.loads_old_files else ()
-        framework_results = []
-        for diff in planned:
-            framework_result, executed_by_framework = compare_framework(both, diff)
-            framework_results.append(framework_result)
-            executed |= executed_by_framework
+        _wait_for_probes(frameworks, options)
+        for framework in frameworks:
+            executed |= framework.compare(
+                selects=not options.trace_all
+                and state.has_same_surroundings(old, new, framework.adapter)
+            )
         # last: where time is limited, trainings come first
-        framework_results = _add_comparison_of_old_files(both, framework_results, files_of)
+        _compare_old_files(both, frameworks if options.loads_old_files else ())
         environments = _compare_played_environments(played, options) if played is not None else []
-    unowned = [] if script is not None else list_pieces_of_no_framework(adapters, differences)
+    unowned = (
+        [] if script is not None else list_pieces_of_no_framework(adapters, differences.pieces)
+    )
     unused = _find_broken_names_unused_by_user(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
@@ -366,7 +367,7 @@ def _compare_versions(
     return Upgrade(
         old=old.info,
         new=new.info,
-        frameworks=tuple(framework_results),
+        frameworks=tuple(framework.result for framework in frameworks),
         physics=tuple(environments),
         script=script_result,
         file=options.checkpoint.name if options.checkpoint is not None else "",
@@ -379,80 +380,43 @@ def _compare_versions(
     )
 
 
-def _start_probes(
-    versions: BothVersions, adapters: Sequence[Adapter], left_out: Sequence[Sequence[str]]
-) -> list[Answers]:
-    """Begin to probe details on both versions; return the future results of each framework."""
-    options = versions.options
-    probed_details = [_select_details(names, options) for names in left_out]
-    with options.limit_stage("details"):
-        return [
-            versions.runtimes.call_for_each_version(
-                "-".join([adapter.full_name, "details" if details else "no-details", *names]),
-                version_fingerprints.fingerprint_version,
-                adapter,
-                details,
-            )
-            for adapter, names, details in zip(adapters, left_out, probed_details, strict=True)
-        ]
-
-
-def _wait_and_plan_comparisons(
-    versions: BothVersions,
-    adapters: Sequence[Adapter],
-    fingerprints: Sequence[Answers],
-    prepared: tuple[PreparedVersion, PreparedVersion],
-    left_out: Sequence[Sequence[str]],
-) -> list[FrameworkDifferences]:
-    """Wait for the probes of each framework; return its differences and planned trainings."""
-    options = versions.options
+def _wait_for_probes(frameworks: Sequence[FrameworkComparison], options: Options) -> None:
+    """Wait for the probes of each framework, and say what differs before anything trains."""
     progress.begin_stage("probing details on both versions")
-    planned = []
-    for adapter, answers, families in zip(adapters, fingerprints, left_out, strict=True):
-        results = _wait_for_probes(answers, adapter)
-        selects = not options.trace_all and state.has_same_surroundings(*prepared, adapter)
-        planned.append(
-            FrameworkDifferences(adapter, versions.inventory, results, options, selects, families)
-        )
-    # before anything trains: what differs is known here
-    for line in (line for own in planned for line in own.sentences_on_probes):
+    for framework in frameworks:
+        framework.wait_for_probes()
+    for line in (line for framework in frameworks for line in framework.sentences_on_probes):
         options.say(line)
     if options.script is None and not is_time_over():
         _require_probed_algorithms_and_scenarios(
-            [fingerprint for own in planned for fingerprint in own.prints], options
+            [fingerprint for framework in frameworks for fingerprint in framework.prints], options
         )
-    return planned
 
 
-def _add_comparison_of_old_files(
-    versions: BothVersions,
-    framework_results: Sequence[FrameworkResult],
-    file_adapters: Sequence[Adapter],
-) -> list[FrameworkResult]:
-    """Return the frameworks' results with those of loading files that the old version saved."""
-    options = versions.options
+def _compare_old_files(versions: BothVersions, frameworks: Sequence[FrameworkComparison]) -> None:
+    """Add to each framework's result how both versions load files that the old version saved."""
+    options, runtimes = versions.options, versions.runtimes
     progress.begin_stage("loading old files")
     tasks = [
-        versions.runtimes.call_once_for_both_versions(
+        runtimes.submit(
             saved_files_comparison.save_load_and_compare_files,
-            adapter,
+            runtimes.versions,
+            runtimes.folders,
+            framework.adapter,
             options.algorithms,
-            _collect_checkpoint_options(options) if adapter is file_adapters[0] else None,
+            _collect_checkpoint_options(options) if framework is frameworks[0] else None,
         )
-        for adapter in file_adapters
+        for framework in frameworks
     ]
-    with_files = list(framework_results)
-    for number, task in enumerate(tasks):
-        framework_result = framework_results[number]
-        files = entries.make_saved_file_entries(task.result(), framework_result.name)
+    for framework, task in zip(frameworks, tasks, strict=True):
+        result = framework.result
+        files = list(entries.make_saved_file_entries(task.result()))
         if files and not any(file.was_out_of_time for file in files):
             unmoved = sum(file.state == model.SAME for file in files)
             options.say(
-                f"{framework_result.name}: {unmoved} of {len(files)} kinds of saved files are the "
-                "same"
+                f"{result.name}: {unmoved} of {len(files)} kinds of saved files are the same"
             )
-        with_files[number] = replace(framework_result, entries=(*framework_result.entries, *files))
-    return with_files
+        framework.result = replace(result, entries=(*result.entries, *files))
 
 
 def _list_unused_detail_families(
@@ -485,11 +449,6 @@ def _list_algorithms_of_all_adapters() -> frozenset[str]:
     return requested_names.list_algorithms() | requested_names.list_algorithms_without_returns()
 
 
-def _select_details(left_out: Sequence[str], options: Options) -> list[registry.Detail]:
-    details = () if options.only_scenarios else registry.list_details()
-    return [detail for detail in details if detail.family not in left_out]
-
-
 def _find_broken_names_unused_by_user(
     differences: Inventory, script_result: ScriptResult | None, options: Options
 ) -> frozenset[str]:
@@ -503,20 +462,6 @@ def _find_broken_names_unused_by_user(
     return names_in_script.find_names_unused_in_folder(
         folder, report, differences.broken_names, differences.users, compared
     )
-
-
-def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprint]:
-    """Return the answers of both versions' probes; none if time ran out.
-
-    Raises:
-        UserError: a version gave no answers.
-    """
-    try:
-        return answers[0].result(), answers[1].result()
-    except OutOfTime:
-        why = note_skipped_task(f"details of {adapter.full_name}")
-        late = Fingerprint({}, (), {}, unread={"of every algorithm": why}, no_algorithms=why)
-        return late, late
 
 
 def _compare_played_environments(played: Answers, options: Options) -> list[PhysicsComparison]:

@@ -3,98 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
+from rlregress.catalogue import registry
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, ChangedPiece
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import LATE, FrameworkResult
-from rlregress.trace.child_processes import note_skipped_task
-from rlregress.upgrade import recordings
+from rlregress.trace.child_processes import OutOfTime, note_skipped_task
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.differences import early_answers, training_selection
-from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.evidence import compared_trainings, version_fingerprints
 from rlregress.upgrade.evidence.compared_trainings import Training
-from rlregress.upgrade.evidence.runtimes import NotedFunctions
+from rlregress.upgrade.evidence.runtimes import Answers, NotedFunctions
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
-from rlregress.upgrade.recordings import Recorded
+from rlregress.upgrade.recordings import RecordedTrainings
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import entries, not_checked
 
 
-class FrameworkDifferences:
-    """The differences that belong to one framework, and its trainings, which may execute them.
+class FrameworkComparison:
+    """One framework in both versions: its probes, its trainings, and their results.
 
     Args:
-        fingerprints: of both versions, from its probes.
-        selects: the old version records only the trainings that execute something that differs.
         left_out: families of details that are not probed.
 
     Attributes:
-        trainings: those to record.
-        one_sided: title of a training that only one version has -> this version.
+        result: the results so far: first of the probes, then of the trainings, too.
+        prints: fingerprints of both versions, from the probes.
     """
 
-    def __init__(
-        self,
-        adapter: Adapter,
-        inventory: Inventory,
-        fingerprints: tuple[Fingerprint, Fingerprint],
-        options: Options,
-        selects: bool,
-        left_out: Sequence[str],
-    ) -> None:
-        self.adapter, self.prints, self.selects = adapter, fingerprints, selects
-        built_in = [title for fingerprint in fingerprints for title in fingerprint.algorithms]
-        self.not_checked = tuple(
-            not_checked.list_unchecked_subjects(adapter, options, left_out, built_in)
-        )
-        self.trainings, self.one_sided = list_common_and_one_sided_trainings(
-            adapter, fingerprints, options
-        )
-        more = inventory.list_differing_packages_except(adapter.framework.modules)
-        self.trainings = [training.add_packages_to_note(more) for training in self.trainings]
-        # with a script, pieces of code belong to the script
-        has_code = options.script is None
-        package = adapter.framework.packages[0]
-        versions = [fingerprint.versions.get(package, "") for fingerprint in fingerprints]
-        elsewhere = attribution.find_details_documented_for_other_versions(adapter, *versions)
-        self.details = version_fingerprints.compare_fingerprints(*fingerprints, elsewhere)
-        self.defaults = tuple(version_fingerprints.list_changed_defaults(*fingerprints))
-        self.unread = tuple(version_fingerprints.describe_unread_defaults(*fingerprints))
-        changed = {(d.id, d.scope): d for d in self.details.changed}
-        self.standing = {
-            key: attribution.classify_new_variant_by_documentation(adapter, d, versions[1])
-            for key, d in changed.items()
-        }
-        self.documented = {
-            key: attribution.describe_documented_variants(adapter, d) for key, d in changed.items()
-        }
-        self.pieces = [
-            piece for piece in inventory.pieces if has_code and _owns_piece(adapter, piece)
-        ]
-        unowned = list_pieces_of_no_framework([adapter], inventory) if has_code else []
-        #: those above, and those of packages of no framework, which its trainings may run, too.
-        self.differing = [piece for piece in (*self.pieces, *unowned) if piece.can_change_results]
+    result: FrameworkResult
+    prints: tuple[Fingerprint, Fingerprint]
 
-    @property
-    def name(self) -> str:
-        return self.adapter.full_name
+    def __init__(self, versions: BothVersions, adapter: Adapter, left_out: Sequence[str]) -> None:
+        """Begin to probe details on both versions."""
+        self._versions, self.adapter, self._left_out = versions, adapter, left_out
+        details = select_details(left_out, versions.options)
+        with versions.options.limit_stage("details"):
+            self._answers = versions.runtimes.call_for_each_version(
+                "-".join([adapter.full_name, "details" if details else "no-details", *left_out]),
+                version_fingerprints.fingerprint_version,
+                adapter,
+                details,
+            )
+
+    def wait_for_probes(self) -> None:
+        """Wait for the probes, and compare their answers.
+
+        Raises:
+            UserError: a version gave no answers.
+        """
+        old, new = self.prints = wait_for_answers(self._answers, self.adapter)
+        unchecked = not_checked.list_unchecked_subjects(
+            self.adapter,
+            self._versions.options,
+            self._left_out,
+            [*old.algorithms, *new.algorithms],
+        )
+        compared = _compare_probes(self.adapter, self.prints)
+        self.result = replace(compared, not_checked=tuple(unchecked))
 
     @property
     def sentences_on_probes(self) -> list[str]:
         """Return sentences: how many details and defaults differ, and which."""
-        details = self.details
+        details, defaults = self.result.details, self.result.defaults
         counts = (
             f"{details.probed_count} of {details.total_count} details probed on both versions, "
             f"{len(details.changed)} differ; "
         )
         return [
-            f"{self.name}: {counts if details.total_count else ''}"
-            f"{len(self.defaults)} changed defaults",
-            *early_answers.describe_changed_details_and_defaults(details.changed, self.defaults),
+            f"{self.result.name}: {counts if details.total_count else ''}"
+            f"{len(defaults)} changed defaults",
+            *early_answers.describe_changed_details_and_defaults(details.changed, defaults),
         ]
 
     @property
@@ -110,22 +93,124 @@ class FrameworkDifferences:
                 details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
         return details
 
-    def map_versions_to_noted_functions(self, keeps_traces: bool) -> dict[str, NotedFunctions]:
-        """Return label of a version -> the functions whose lines are noted there.
+    def compare(self, selects: bool) -> ExecutedCode:
+        """Compare the trainings, and return the code that they executed.
 
         Args:
-            keeps_traces: traces are kept and compared with further versions: only functions are
-                noted, no lines.
+            selects: the old version records only the trainings that execute something that differs.
         """
-        if keeps_traces:
-            return {"old": [], "new": []}
-        lines: dict[str, NotedFunctions] = {
-            label: [[piece.get_file_in_version(label), piece.name] for piece in self.differing]
-            for label in VERSIONS
-        }
-        if not any(piece.how == REMOVED for piece in self.differing):
-            del lines["old"]
-        return lines
+        versions, details = self._versions, self.result.details
+        inventory, options = versions.inventory, versions.options
+        if late := sum(detail.why == LATE for detail in details.not_probed):
+            note_skipped_task(f"{late} of {details.total_count} details of {self.result.name}")
+        difference = None
+        if selects:
+            files = {file.file: file.without_effect for file in inventory.files}
+            difference = training_selection.group_differences_by_effect(
+                inventory.pieces, files, self.prints[0].versions != self.prints[1].versions
+            )
+        trainings, one_sided = list_common_and_one_sided_trainings(
+            self.adapter, self.prints, options
+        )
+        more = inventory.list_differing_packages_except(self.adapter.framework.modules)
+        # with a script, pieces of code belong to the script
+        all_pieces = inventory.pieces if options.script is None else ()
+        pieces = [piece for piece in all_pieces if _owns_piece(self.adapter, piece)]
+        # those of packages of no framework, which its trainings may run, too
+        unowned = list_pieces_of_no_framework([self.adapter], all_pieces)
+        recorded = RecordedTrainings(
+            versions=versions,
+            trainings=[training.add_packages_to_note(more) for training in trainings],
+            differing=[piece for piece in (*pieces, *unowned) if piece.can_change_results],
+        )
+        recorded.record_and_compare(
+            _map_versions_to_noted_functions(recorded.differing, options), difference
+        )
+        recorded.explain(pieces, self.details_by_probed_function)
+        result, executed = recorded.add_to_result(self.result)
+        self.result = replace(
+            result,
+            entries=(*result.entries, *entries.make_one_sided_training_entries(one_sided)),
+            traced=tuple(recorded.traced),
+            not_traced=tuple(recorded.not_traced),
+            same_code=tuple(recorded.same),
+        )
+        return executed
+
+
+def select_details(left_out: Sequence[str], options: Options) -> list[registry.Detail]:
+    """Return the details to probe.
+
+    Args:
+        left_out: families of details that are not probed.
+    """
+    details = () if options.only_scenarios else registry.list_details()
+    return [detail for detail in details if detail.family not in left_out]
+
+
+def wait_for_answers(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprint]:
+    """Return the answers of both versions' probes; none if time ran out.
+
+    Raises:
+        UserError: a version gave no answers.
+    """
+    try:
+        return answers[0].result(), answers[1].result()
+    except OutOfTime:
+        why = note_skipped_task(f"details of {adapter.full_name}")
+        late = Fingerprint({}, (), {}, unread={"of every algorithm": why}, no_algorithms=why)
+        return late, late
+
+
+def _map_versions_to_noted_functions(
+    differing: Sequence[ChangedPiece], options: Options
+) -> dict[str, NotedFunctions]:
+    """Return label of a version -> the functions whose lines are noted there."""
+    if options.keep is not None:
+        # traces are kept and compared with further versions: only functions are noted
+        return {"old": [], "new": []}
+    lines: dict[str, NotedFunctions] = {
+        label: [[piece.get_file_in_version(label), piece.name] for piece in differing]
+        for label in VERSIONS
+    }
+    if not any(piece.how == REMOVED for piece in differing):
+        del lines["old"]
+    return lines
+
+
+def _compare_probes(
+    adapter: Adapter, fingerprints: tuple[Fingerprint, Fingerprint]
+) -> FrameworkResult:
+    """Compare the details and defaults of both versions, and return them with their entries."""
+    name, modules = adapter.full_name, adapter.framework.modules
+    package = adapter.framework.packages[0]
+    versions = [fingerprint.versions.get(package, "") for fingerprint in fingerprints]
+    elsewhere = attribution.find_details_documented_for_other_versions(adapter, *versions)
+    details = version_fingerprints.compare_fingerprints(*fingerprints, elsewhere)
+    defaults = version_fingerprints.list_changed_defaults(*fingerprints)
+    unread = version_fingerprints.describe_unread_defaults(*fingerprints)
+    changed = {(d.id, d.scope): d for d in details.changed}
+    standing = {
+        key: attribution.classify_new_variant_by_documentation(adapter, d, versions[1])
+        for key, d in changed.items()
+    }
+    return FrameworkResult(
+        name=name,
+        title=adapter.framework.title,
+        module=modules[0] if modules else "",
+        versions=(fingerprints[0].versions, fingerprints[1].versions),
+        details=details,
+        standing=standing,
+        documented={
+            key: attribution.describe_documented_variants(adapter, d) for key, d in changed.items()
+        },
+        defaults=tuple(defaults),
+        unread=tuple(unread),
+        entries=(
+            *entries.make_detail_entries(details, standing),
+            *entries.make_default_entries(defaults, unread),
+        ),
+    )
 
 
 def _owns_piece(adapter: Adapter, piece: ChangedPiece) -> bool:
@@ -136,10 +221,10 @@ def _owns_piece(adapter: Adapter, piece: ChangedPiece) -> bool:
 
 
 def list_pieces_of_no_framework(
-    adapters: Iterable[Adapter], inventory: Inventory
+    adapters: Iterable[Adapter], pieces: Iterable[ChangedPiece]
 ) -> list[ChangedPiece]:
     """Return pieces of code in packages that belong to none of these frameworks."""
-    return [piece for piece in inventory.pieces if not any(_owns_piece(x, piece) for x in adapters)]
+    return [piece for piece in pieces if not any(_owns_piece(x, piece) for x in adapters)]
 
 
 def list_common_and_one_sided_trainings(
@@ -160,76 +245,3 @@ def list_common_and_one_sided_trainings(
     alone = {label: sorted(titles.intersection(chosen))
              for label, titles in (("old", in_old - in_new), ("new", in_new - in_old))}  # fmt: skip
     return trainings, {title: label for label, titles in alone.items() for title in titles}
-
-
-def compare_framework(
-    versions: BothVersions, diff: FrameworkDifferences
-) -> tuple[FrameworkResult, ExecutedCode]:
-    """Compare one framework by probes and trainings; return the result and the executed code."""
-    if late := sum(detail.why == LATE for detail in diff.details.not_probed):
-        note_skipped_task(f"{late} of {diff.details.total_count} details of {diff.name}")
-    recorded = versions.explain_differing_trainings(
-        _record_and_compare(versions, diff),
-        diff.trainings,
-        diff.differing,
-        diff.pieces,
-        diff.details_by_probed_function,
-    )
-    checks = entries.make_training_entries(
-        recorded.traced, recorded.not_traced, recorded.same, diff.name
-    )
-    # for represented trainings no search has shown which changed functions matter
-    evident = [check for check in checks if check.name not in recorded.stand_ins]
-    details = entries.make_detail_entries(diff.details, diff.standing, diff.name)
-    executed = ExecutedCode(
-        *recorded.traces, entries.map_checks_to_states([*evident, *details], recorded.culprits)
-    )
-    functions = [
-        *attribution.select_functions_that_explain(
-            recorded.culprits.values(), diff.details.changed, diff.differing, recorded.executions
-        ),
-        *attribution.choose_functions_to_show(recorded.executions),
-    ]
-    modules, (old, new) = diff.adapter.framework.modules, diff.prints
-    described = FrameworkResult(
-        name=diff.name,
-        title=diff.adapter.framework.title,
-        module=modules[0] if modules else "",
-        versions=(old.versions, new.versions),
-        details=diff.details,
-        standing=diff.standing,
-        documented=diff.documented,
-        defaults=diff.defaults,
-        unread=diff.unread,
-        traced=tuple(recorded.traced),
-        not_traced=tuple(recorded.not_traced),
-        same_code=tuple(recorded.same),
-        entries=(
-            *checks,
-            *details,
-            *entries.make_default_entries(diff.defaults, diff.unread, diff.name),
-            *versions.list_entries_of_code(recorded.executions, executed, diff.name),
-            *entries.make_one_sided_training_entries(diff.one_sided, diff.name),
-        ),
-        executions=tuple(recorded.executions),
-        culprits=recorded.culprits,
-        hunks=attribution.collect_differing_lines(
-            functions, recordings.collect_executed_lines(recorded.traces[1])
-        ),
-        costs=recorded.costs,
-        not_checked=diff.not_checked,
-    )
-    return described, executed
-
-
-def _record_and_compare(versions: BothVersions, diff: FrameworkDifferences) -> Recorded:
-    difference = None
-    if diff.selects:
-        files = {file.file: file.without_effect for file in versions.inventory.files}
-        difference = training_selection.group_differences_by_effect(
-            versions.inventory.pieces, files, diff.prints[0].versions != diff.prints[1].versions
-        )
-    lines = diff.map_versions_to_noted_functions(versions.options.keep is not None)
-    return recordings.record_and_compare_trainings(
-        versions.runtimes, diff.trainings, lines, difference, diff.differing, versions.options
-    )

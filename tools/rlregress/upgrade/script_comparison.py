@@ -6,85 +6,68 @@ from dataclasses import replace
 from pathlib import Path
 
 from rlregress import progress
-from rlregress.model import differences as model
 from rlregress.model.recorded_traces import ComparedTraining, UncomparedTraining
 from rlregress.model.upgrade_result import ScriptNames, ScriptResult
 from rlregress.trace.child_processes import note_skipped_task
-from rlregress.upgrade import recordings
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
-from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.evidence import compared_trainings, names_in_script
 from rlregress.upgrade.evidence.compared_trainings import Training
-from rlregress.upgrade.recordings import Recorded, Traces
+from rlregress.upgrade.recordings import RecordedTrainings
 from rlregress.upgrade.verdict import entries
 
 
 def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResult, ExecutedCode]:
     """Return the result of a script on both versions, and the code that it executed."""
-    script, traces, steps = _record_capped_script(versions, script)
-    pieces, options = versions.inventory.pieces, versions.options
-    differing = [piece for piece in pieces if piece.can_change_results]
-    if script.name in traces[0] and script.name in traces[1]:
-        recorded = recordings.compare_trainings_of_both_versions(
-            versions.runtimes, [script], traces, differing, options
-        )
+    pieces = versions.inventory.pieces
+    recorded = RecordedTrainings(
+        versions=versions,
+        trainings=[script],
+        differing=[piece for piece in pieces if piece.can_change_results],
+    )
+    steps = _record_capped_script(recorded)
+    if script.name in recorded.old and script.name in recorded.new:
+        recorded.compare(recorded.trainings)
     else:
         note_skipped_task(f"{script.name}; --steps records fewer environment steps")
-        late = compared_trainings.report_training_not_in_time(script, options.minutes)
-        recorded = Recorded(not_traced=[late], traces=traces)
-    recorded = versions.explain_differing_trainings(recorded, [script], differing, pieces, {})
+        recorded.not_traced.append(
+            compared_trainings.report_training_not_in_time(script, versions.options.minutes)
+        )
+    recorded.explain(pieces, {})
     compared_script = recorded.traced[0] if recorded.traced else recorded.not_traced[0]
-    checks = entries.make_training_entries(
-        recorded.traced, recorded.not_traced, (), "", model.SCRIPT
-    )
-    executed = ExecutedCode(
-        *recorded.traces, entries.map_checks_to_states(checks, recorded.culprits)
-    )
-    functions = attribution.select_functions_that_explain(
-        recorded.culprits.values(), (), (), recorded.executions
-    )
     result = ScriptResult(
         training=compared_script,
-        entries=(
-            *checks,
-            *entries.make_untraced_steps_entry(script.name, steps),
-            *versions.list_entries_of_code(recorded.executions, executed),
-        ),
-        executions=tuple(recorded.executions),
-        culprits=recorded.culprits,
-        hunks=attribution.collect_differing_lines(
-            functions, recordings.collect_executed_lines(recorded.traces[1])
-        ),
+        entries=(entries.make_untraced_steps_entry(script.name, steps),) if steps else (),
         names=_find_broken_names_in_script(versions, compared_script),
-        costs=recorded.costs,
     )
-    return result, executed
+    return recorded.add_to_result(result)
 
 
-def _record_capped_script(versions: BothVersions, script: Training) -> tuple[Training, Traces, int]:
-    """Return the script as compared, its traces, and its steps if it was cut.
+def _record_capped_script(recorded: RecordedTrainings) -> int:
+    """Record the script; return its environment steps if it was cut there, else 0.
 
     A script that has not ended in time is compared as far as both versions have come.
     """
-    progress.begin_stage(f"recording {script.name} on both versions", 2)
+    (script,), versions = recorded.trainings, recorded.versions
+    name = script.name
+    progress.begin_stage(f"recording {name} on both versions", 2)
     with versions.options.limit_stage("script"):
         old, new = versions.runtimes.record_on_both_versions([script], {"old": True, "new": True})
-    if script.name not in old or script.name not in new:
-        return script, (old, new), 0
-    steps = compared_trainings.count_common_steps(old[script.name], new[script.name])
+    recorded.old, recorded.new = old, new
+    if name not in old or name not in new:
+        return 0
+    steps = compared_trainings.count_common_steps(old[name], new[name])
     if steps is None:
-        return script, (old, new), 0
+        return 0
     if not steps:
-        return script, ({}, {}), 0
-    versions.options.say(
-        f"{script.name} has not ended: its first {steps} environment steps are compared"
+        recorded.old, recorded.new = {}, {}
+        return 0
+    versions.options.say(f"{name} has not ended: its first {steps} environment steps are compared")
+    note_skipped_task(f"{name} after {steps} environment steps; --steps records fewer")
+    recorded.old, recorded.new = (
+        {name: compared_trainings.cut_trace_at_step(traces[name], steps)} for traces in (old, new)
     )
-    note_skipped_task(f"{script.name} after {steps} environment steps; --steps records fewer")
-    old, new = (
-        {script.name: compared_trainings.cut_trace_at_step(traces[script.name], steps)}
-        for traces in (old, new)
-    )
-    return compared_trainings.cut_training_at_step(script, steps), (old, new), steps
+    recorded.trainings = [compared_trainings.cut_training_at_step(script, steps)]
+    return steps
 
 
 def _find_broken_names_in_script(

@@ -332,7 +332,7 @@ def test_accepted_entries_and_returns_decide():
     judgement = judge_entries_of_upgrade([accepted])
     assert (judgement.verdict, judgement.exit_code) == (model.AS_DOCUMENTED, 0)
     further = entry(model.DIFFERS, content="a -> c")
-    assert model.mark_accepted_entries([further], {by_name.key: "reviewed"}) == [further]
+    assert model.mark_accepted_entries([further], {by_name.key: "reviewed"}) == (further,)
     for standing_verdict, verdict in (
         ("holds", "holds"), ("improved", "improved"), (model.DOCUMENTED, model.AS_DOCUMENTED),
         (model.VIOLATED, "regressed"), ("", model.CHANGED), ("not documented", model.CHANGED),

@@ -61,7 +61,7 @@ def hostile(name):
         executions=(replace(upgrades.reached(name), function=function,
                             calls=RepeatedCalls(arguments=name, path=name, old=name, new=name)),),
     )  # fmt: skip
-    crash = Crash(label="new", error=f"E: {name}", at=name, by=name, executed=None)
+    crash = Crash(label="new", error=f"E: {name}", at=name, by=name)
     script = ScriptResult(training=replace(upgrades.traced(name), crash=crash))
     parts = [replace(part, title=name)] * 6
     results = upgrades.upgrade(*parts, other_packages=entries, script=script)

@@ -14,12 +14,12 @@ from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade
 from rlregress.upgrade.evidence import return_gate
-from rlregress.upgrade.evidence.confirmation import (
+from rlregress.upgrade.evidence.return_gate import (
     collect_judged_numbers,
     confirm_against_old_runs,
+    confirm_alarm_by_old_runs,
     list_alarmed_cells,
 )
-from rlregress.upgrade.evidence.return_gate import confirm_alarm_by_old_runs
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.check.stored import with_critics
 

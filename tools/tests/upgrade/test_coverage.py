@@ -76,7 +76,7 @@ def only(*trainings, piece=None, probed=()):
 def state(*trainings, piece=None, probed=(), patterns=()):
     """The state of the entry of one function."""
     execution = only(*trainings, piece=piece, probed=probed)
-    checks = entries.map_checks_to_states(entries.make_training_entries(trainings, (), (), ""), {})
+    checks = entries.map_checks_to_states(entries.make_training_entries(trainings, (), ()), {})
     (entry,) = entries.make_code_entries([execution], checks, (), patterns)
     return entry.state
 
@@ -213,7 +213,7 @@ def states_of(folder, old, new, ran, hit, lines, **header):
     pieces, folders = package_of(folder, old, new)
     header |= {"failure": "", "functions": {FILE: [ran]}, "lines": {FILE: [hit, lines]}}
     compared = traced("sac", Trace(header=header, events=()))
-    checks = entries.map_checks_to_states(entries.make_training_entries([compared], (), (), ""), {})
+    checks = entries.map_checks_to_states(entries.make_training_entries([compared], (), ()), {})
     executions = reached(pieces, [compared], folders=folders)
     return {e.name.partition(" ")[2]: (e.state, e.reason)
             for e in entries.make_code_entries(executions, checks, (), ())}  # fmt: skip

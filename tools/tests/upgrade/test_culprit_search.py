@@ -12,9 +12,11 @@ from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, ChangedPiece, Fun
 from rlregress.model.recorded_traces import Place
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace.trace_reader import make_failed_trace
-from rlregress.upgrade import recordings
+from rlregress.upgrade.both_versions import BothVersions
 from rlregress.upgrade.culprits import culprit_search, delta_debugging, diverging_groups
+from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.recordings import RecordedTrainings
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import FILE, divergence, event, loss, part, traced
@@ -466,10 +468,13 @@ class TwoTrainings:
 def test_rounding_in_one_training_is_no_excuse_for_another():
     """Both begin to differ alike; the first is close, and does not represent the second."""
     trainings = [Training("sb3", name, {"framework": "sb3"}) for name in ("rounds", "turns")]
-    recorded = recordings.compare_trainings_of_both_versions(
-        TwoTrainings(), trainings, TwoTrainings().record_on_both_versions(trainings), [TRAIN],
-        Options(), dict.fromkeys(("rounds", "turns"), TRAIN.key),
+    old, new = TwoTrainings().record_on_both_versions(trainings)
+    recorded = RecordedTrainings(
+        versions=BothVersions(TwoTrainings(), Inventory(), Options()), trainings=trainings,
+        differing=[TRAIN], old=old, new=new,
+        sole_differences=dict.fromkeys(("rounds", "turns"), TRAIN.key),
     )  # fmt: skip
+    recorded.compare(trainings)
     verdicts = {t.name: t.comparison.verdict for t in recorded.traced}
     assert verdicts == {"rounds": "close", "turns": "diverged"}
     assert recorded.stand_ins == {}

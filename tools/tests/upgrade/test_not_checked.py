@@ -104,7 +104,7 @@ def test_details_are_probed_of_what_a_script_executes(name, files, probed):
     adapter, options = frameworks.get_adapter(name), Options(script=SCRIPT)
     left_out = cascade._list_unused_detail_families(adapter, _executed(*files), options)
     assert sorted({"ddpg", "dqn", "ppo", "sac", "td3"} - set(left_out)) == probed
-    families = {detail.family for detail in cascade._select_details(left_out, options)}
+    families = {detail.family for detail in framework_comparison.select_details(left_out, options)}
     assert not families & set(left_out)
     assert {"gae", "replay"} <= families
     lines = list(not_checked.list_unchecked_subjects(adapter, options, left_out, ()))

@@ -283,6 +283,6 @@ def test_a_requirement_is_harmless_only_if_what_is_here_satisfies_it():
             installed=INSTALLED,
             extras=frozenset({"mine"}),
         )
-        rows = entries.make_metadata_entries(inventory)
+        rows = list(entries.make_metadata_entries(inventory))
         assert [row.state == model.NO_EFFECT for row in rows] == expected, case
         assert [bool(row.reason) for row in rows] == expected, case

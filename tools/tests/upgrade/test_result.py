@@ -94,7 +94,7 @@ def trace(unsupported=""):
 def traced(name="sac", verdict="equal", repeats=True, crash=None, not_compared=0):
     """A training on both versions; diverged ones differ at a loss of twice the value."""
     first = small_traces.divergence(LOSS, TWICE) if verdict == "diverged" else None
-    failed = crash and Crash(label=crash, error="E: no", at="f:1 g", by="h:2 i", executed=None)
+    failed = crash and Crash(label=crash, error="E: no", at="f:1 g", by="h:2 i")
     return small_traces.traced(
         name, trace(), trace(), verdict, first, not_compared, repeats=repeats, crash=failed
     )
@@ -112,16 +112,16 @@ def of(*trainings, changed=(), not_probed=(), standing=None, returned=None, **gi
     gone = tuple(t for t in trainings if isinstance(t, UncomparedTraining))
     details = DetailResults(same=9, changed=tuple(changed), not_probed=tuple(not_probed))
     stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
-    checks = entries.make_training_entries(held, gone, (), SB3.name)
+    checks = entries.make_training_entries(held, gone, ())
     evidence = entries.map_checks_to_states(checks, {})
-    pieces = entries.make_code_entries(given.get("executions", ()), evidence, (), (), SB3.name)
+    pieces = entries.make_code_entries(given.get("executions", ()), evidence, (), ())
     defaults = given.get("defaults", ()), given.get("unread", ())
     made = FrameworkResult(
         name=SB3.name, title=SB3.framework.title, module=SB3.framework.modules[0],
         versions=({"package": "1"}, {"package": "2"}),
         entries=(
-            *checks, *entries.make_detail_entries(details, stands, SB3.name),
-            *entries.make_default_entries(*defaults, SB3.name), *pieces,
+            *checks, *entries.make_detail_entries(details, stands),
+            *entries.make_default_entries(*defaults), *pieces,
         ),
         details=details, standing=stands, traced=held, not_traced=gone,
         documented={
@@ -246,11 +246,11 @@ def test_another_divergence_or_error_is_another_entry():
     other = small_traces.loss(276, value=33.6, file=FILE, function="train")
     first = small_traces.divergence(LOSS, other)
     far = replace(parted, comparison=replace(parted.comparison, first=first))
-    crash = Crash(label="new", error="E: no", at="f:1 g", by="", executed=None)
+    crash = Crash(label="new", error="E: no", at="f:1 g", by="")
     failed = [replace(traced(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
     gone = [replace(lost(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
-    made = [entries.make_compared_training_entry(each, "") for each in (parted, far, *failed)]
-    made += [entries.make_uncompared_training_entry(each, "") for each in gone]
+    made = [entries.make_compared_training_entry(each) for each in (parted, far, *failed)]
+    made += [entries.make_uncompared_training_entry(each) for each in gone]
     assert len({each.key for each in made[:4]}) == 4
     assert made[4].key != made[5].key
 
@@ -271,7 +271,7 @@ def test_what_became_of_the_users_script_and_file_stands_just_before_the_verdict
     played = "mean return of episodes 1 to 20: 21.5 -> 20.5"
     loaded = LoadedFile(name="mine.zip", compared=9, differing=1, item="x", played=played)
     other = LoadedFile(name="ppo model", compared=9, played=played)
-    found = entries.make_saved_file_entries([loaded, other], "sb3")
+    found = list(entries.make_saved_file_entries([loaded, other]))
     line = last_line(tmp_path, other_packages=found, file="mine.zip")
     assert line.startswith("your file mine.zip: differs")
     assert line.endswith(played)
@@ -281,7 +281,7 @@ def test_what_became_of_the_users_script_and_file_stands_just_before_the_verdict
         late = saved_files_comparison.save_load_and_compare_files(
             runtimes, folders, SB3, ["ppo"], user
         )
-    found = entries.make_saved_file_entries(late, "sb3")
+    found = list(entries.make_saved_file_entries(late))
     line = last_line(tmp_path, other_packages=found, file="mine.zip")
     assert line.startswith("your file mine.zip: cannot run here: ")
     assert line.endswith("--minutes 1 were over; it played no episodes")

@@ -84,7 +84,7 @@ def entry(written, tmp_path):
         files = saved_files_comparison.compare_loaded_file_kinds(
             own, json.loads(output.read_text())
         )
-        (listed,) = entries.make_saved_file_entries(files, change["framework"])
+        (listed,) = entries.make_saved_file_entries(files)
         return listed
 
     return load
@@ -145,7 +145,7 @@ DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer":
 )
 def test_what_became_of_a_file_is_one_state(fields, state, part):
     """A file that fails to load is never the same; a failure of the old version is its own."""
-    (row,) = entries.make_saved_file_entries([LoadedFile(name="sac model", **fields)], "sb3")
+    (row,) = entries.make_saved_file_entries([LoadedFile(name="sac model", **fields)])
     assert row.state == state
     assert part in row.reason
 
@@ -158,7 +158,7 @@ def test_the_verdict_names_files_that_do_not_load():
         LoadedFile(name="ppo model", **DIFFERING),
         LoadedFile(name="dqn model", **{**DIFFERING, "item": "next update['w']"}),
     ]
-    judged = model.judge_entries_of_upgrade(entries.make_saved_file_entries(files, "sb3"))
+    judged = model.judge_entries_of_upgrade([*entries.make_saved_file_entries(files)])
     assert judged.verdict == model.CHANGED
     assert "Old files do not load: sac model. Saved files differ: ppo model." in judged.headline
     assert "Saved files load alike, then training differs: dqn model." in judged.headline
@@ -179,7 +179,7 @@ def test_a_fault_in_saving_shows_in_what_is_saved_again(tmp_path):
     files = saved_files_comparison.save_load_and_compare_files(
         (old, new), folders, adapter, ["a2c"]
     )
-    states = {row.name: row.state for row in entries.make_saved_file_entries(files, "sb3")}
+    states = {row.name: row.state for row in entries.make_saved_file_entries(files)}
     assert {name for name, state in states.items() if state == model.DIFFERS} == {"a2c policy"}
     assert {*states} == {"a2c policy", "a2c model", "a2c parameters"}
 
@@ -250,7 +250,7 @@ def load_user_file(path, loader="", observations="", environment=""):
 def compare_user_files(old, new):
     """Return the one entry of what two versions loaded."""
     files = saved_files_comparison.compare_loaded_file_kinds(old, new)
-    (listed,) = entries.make_saved_file_entries(files, "sb3")
+    (listed,) = entries.make_saved_file_entries(files)
     return listed
 
 

@@ -17,11 +17,13 @@ from rlregress.inside import events, lines, loading
 from rlregress.inside.events import Places
 from rlregress.trace import child_processes, trace_reader
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import recordings
+from rlregress.upgrade.both_versions import BothVersions
 from rlregress.upgrade.differences import changed_functions, training_selection
+from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.evidence import runtimes as runtimes_module
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Runtimes
+from rlregress.upgrade.recordings import RecordedTrainings
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.processes import run_python
 from tools.tests.small_files import write_files
@@ -687,9 +689,9 @@ def recording(tmp_path, monkeypatch):
         done.clear()
         trainings = [Training("sb3", name, {"framework": "sb3"}) for name in names]
         with Runtimes(BOTH, (tmp_path / "a", tmp_path / "b"), 1) as runtimes:
-            recorded = recordings.record_and_compare_trainings(
-                runtimes, trainings, {"new": []}, difference, [], Options()
-            )
+            versions = BothVersions(runtimes, Inventory(), Options())
+            recorded = RecordedTrainings(versions=versions, trainings=trainings, differing=[])
+            recorded.record_and_compare({"new": []}, difference)
         return recorded, list(done)
 
     return call
@@ -701,7 +703,7 @@ def test_the_old_version_is_recorded_of_what_executes_a_difference_alone(recordi
     traced, recorded = recording("ppo", "sac")
     assert (recorded, traced.same) == (["new sac", "old sac"], ["ppo"])
     assert [training.name for training in traced.traced] == ["sac"]
-    assert (set(traced.traces[0]), set(traced.traces[1])) == ({"sac"}, {"ppo", "sac"})
+    assert (set(traced.old), set(traced.new)) == ({"sac"}, {"ppo", "sac"})
     assert recording("ppo", "sac")[1] == []
 
 

@@ -148,11 +148,11 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     deadline = Deadline(1.0, time.time() - 60)
     options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
     with limit_processes(deadline):
-        prints = cascade._wait_for_probes(futures, SB3)
+        prints = framework_comparison.wait_for_answers(futures, SB3)
         chosen = framework_comparison.list_common_and_one_sided_trainings(SB3, prints, options)
     assert [fingerprint.found for fingerprint in prints] == [{}, {}]
     (entry, _) = entries.make_default_entries(
-        [], version_fingerprints.describe_unread_defaults(*prints), "sb3"
+        [], version_fingerprints.describe_unread_defaults(*prints)
     )
     assert (entry.state, entry.was_out_of_time) == (model.CANNOT, True)
     assert (chosen, deadline.cut) == (([], {}), ["details of sb3"])
@@ -247,7 +247,7 @@ def test_nothing_is_read_after_the_deadline(tmp_path):
 def test_what_was_not_done_in_time_is_not_called_equal():
     """Trainings, names and all: they are listed with the reason, and no partial check."""
     late = compared_trainings.report_training_not_in_time(Training("sb3", "ppo", {}), 5.0)
-    entry = entries.make_uncompared_training_entry(late, "sb3")
+    entry = entries.make_uncompared_training_entry(late)
     assert (entry.state, "--minutes 5 were over" in entry.reason) == (model.NEVER, True)
     change = public_names.make_entry_not_compared("large", "--minutes 3 were over")
     (entry,) = entries.make_metadata_entries(Inventory(public=(change,)))

@@ -114,7 +114,7 @@ def test_what_is_written_decides_the_entry_of_its_training(old, new, repeated, s
     """It differs with file, place and values; a file that is not compared is not the same."""
     repetitions = repeated and tuple(trace(row=text) for text in repeated)
     compared = small_traces.compare_training("x", trace(**old), trace(**new), lambda _: repetitions)
-    entry = entries.make_compared_training_entry(compared, "sb3")
+    entry = entries.make_compared_training_entry(compared)
     assert entry.state == state
     assert reason in entry.reason
     assert compared.repeats

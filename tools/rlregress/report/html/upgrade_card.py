@@ -95,21 +95,12 @@ class _Change:
     def explained_entry_keys(self) -> Iterator[tuple[str, str]]:
         """Framework and name of the entries that the change explains, and of its own entry."""
         framework = self.result.name if isinstance(self.result, FrameworkResult) else ""
-        return ((framework, name) for name in (*self.names, " ".join(self.function.key)))
+        return ((framework, name) for name in (*self.names, self.function.entry_name))
 
     @property
     def differing_trainings(self) -> list[ComparedTraining]:
         """Trainings that differ by this change; empty: it is the culprit of none."""
-        all_trainings = (
-            self.result.traced
-            if isinstance(self.result, FrameworkResult)
-            else [self.result.training]
-        )
-        return [
-            training
-            for training in all_trainings
-            if isinstance(training, ComparedTraining) and training.name in self.names
-        ]
+        return [training for training in self.result.traced if training.name in self.names]
 
     def make_culprit(self) -> Culprit:
         """Return the change in the form in which a card shows it."""
@@ -169,10 +160,8 @@ def _describe_how_training_differs(traced: ComparedTraining) -> str:
 
 def _list_culprit_changes(result: Upgrade) -> list[_Change]:
     """Return the changed functions that explain differences; those of most trainings first."""
-    parts: list[FrameworkResult | ScriptResult] = [*result.frameworks]
-    parts += [result.script] if result.script is not None else []
     changes: list[_Change] = []
-    for part in parts:
+    for part in result.parts:
         own: dict[ChangedPiece, _Change] = {}
         for name, (function, *_) in map_entries_to_explaining_functions(part).items():
             own.setdefault(function, _Change(function, part)).names.append(name)

@@ -34,6 +34,7 @@ from rlregress.model.upgrade_result import (
     FrameworkResult,
     ScriptNames,
     ScriptResult,
+    TrainingResult,
     Upgrade,
     group_details_by_functions,
 )
@@ -88,9 +89,7 @@ _STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OT
 
 def make_cards_of_upgrade(result: Upgrade, facts: PageInfo) -> list[Card]:
     """Return the cards of the first screen: the upgrade, then its parts, the worst first."""
-    parts: list[FrameworkResult | ScriptResult] = [*result.frameworks]
-    parts += [result.script] if result.script is not None else []
-    parts.sort(key=lambda part: model.ORDER.index(part.verdict))
+    parts = sorted(result.parts, key=lambda part: model.ORDER.index(part.verdict))
     part_cards = [
         _make_framework_card(result, part)
         if isinstance(part, FrameworkResult)
@@ -534,7 +533,7 @@ def _make_parts_of_changed_code(framework: FrameworkResult) -> list[object]:
     parts: list[object] = []
     for heading, is_executed in (("Never executed", False), ("Executed", True)):
         own = [
-            r for r in framework.executions if (" ".join(r.function.key) not in idle) == is_executed
+            r for r in framework.executions if (r.function.entry_name not in idle) == is_executed
         ]
         hunks = [
             framework.hunks[r.function] for r in own[:MOST_HUNKS] if r.function in framework.hunks
@@ -548,7 +547,7 @@ def _make_parts_of_changed_code(framework: FrameworkResult) -> list[object]:
     return parts
 
 
-def _make_parts_of_direct_calls(result: FrameworkResult | ScriptResult) -> list[object]:
+def _make_parts_of_direct_calls(result: TrainingResult) -> list[object]:
     """Return a heading and a list of the functions whose results differ if called directly."""
     calls = [f"{execution.function}: {execution.calls}" for execution in result.executions
              if execution.calls is not None and execution.calls.arguments]  # fmt: skip

@@ -279,8 +279,7 @@ def find_crash(old: Trace, new: Trace) -> Crash | None:
     for label, trace, opposite in (("old", old, new), ("new", new, old)):
         if _fails_without_recorder(trace) and _is_completed(opposite):
             values = {key: trace.error.get(key, "") for key in ("error", "at", "by")}
-            executed = trace if "functions" in trace.header else None
-            return Crash(label=label, executed=executed, **values)
+            return Crash(label=label, **values)
     return None
 
 

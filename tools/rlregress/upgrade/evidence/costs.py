@@ -74,14 +74,11 @@ def measure_costs_of_shortest_trainings(
     too_long = "it would take more than a tenth of the time of the upgrade"
     late = [Cost(name=t.name, why=too_long) for t in by_name.values() if t.name not in fitting]
     timed = [training for training in trainings if training.name in fitting]
-    if timed:
-        progress.begin_stage("timing trainings on both versions")
-        measurements = runtimes.call_once_for_both_versions(
-            _measure_costs_in_turns, timed, seconds, runtimes.processes
-        ).result()
-    else:
-        measurements = []
-    return (*measurements, *late, *one_sided)
+    if not timed:
+        return (*late, *one_sided)
+    progress.begin_stage("timing trainings on both versions")
+    measured = _measure_costs_in_turns(runtimes.versions, timed, seconds, runtimes.processes)
+    return (*measured, *late, *one_sided)
 
 
 def _read_cpu_seconds(trace: Trace) -> float:
@@ -90,7 +87,6 @@ def _read_cpu_seconds(trace: Trace) -> float:
 
 def _measure_costs_in_turns(
     runtimes: tuple[Runtime, Runtime],
-    _: object,
     trainings: Sequence[Training],
     seconds: float,
     processes: Workers,

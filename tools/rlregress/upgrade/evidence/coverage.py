@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from rlregress.inside import bindings
 from rlregress.inside.lines import WAYS
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, ChangedPiece, Function
 from rlregress.model.differences import IMPORTED
-from rlregress.model.recorded_traces import Trace, format_line_ranges
+from rlregress.model.recorded_traces import Trace, format_line_ranges, merge_executed_lines
 from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE, name_module_of_file
 from rlregress.upgrade.differences import changed_functions, changed_statements
@@ -39,21 +39,16 @@ class NameUsers:
     """
 
     def __init__(self, folders: Sequence[str]) -> None:
-        self._paths = changed_functions.map_files_by_name(folders)
-        self._texts: dict[str, bytes] = {}
-        #: file -> name -> functions of the file that use it.
-        self._used: dict[str, Mapping[str, set[str]]] = {}
+        paths = changed_functions.map_files_by_name(folders)
+        self._texts = {file: path.read_bytes() for file, path in paths.items()}
         #: word -> files that contain it; last part of a module's name -> files that may import it.
         self._files_by_word: dict[bytes, list[str]] = {}
         self._files_by_module: dict[bytes, list[str]] = {}
-        for file in self._paths:
-            text = self._read_text(file)
+        for file, text in self._texts.items():
             for word in set(_WORD.findall(text)):
                 self._files_by_word.setdefault(word, []).append(file)
             for word in set(_IMPORTED_FROM.findall(text)):
                 self._files_by_module.setdefault(word, []).append(file)
-        #: file -> the names that it imports, by the module that they come from.
-        self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
 
     def find_functions_using(
         self, piece: ChangedPiece, names: Collection[str]
@@ -63,7 +58,7 @@ class NameUsers:
         Names that a module computes from these names count, too. Functions in other files count
         if they may get the name from this file: as an attribute, or by an import.
         """
-        own = self._parse_code_pieces(piece.file)
+        own = changed_functions.parse_code_pieces(self._texts.get(piece.file, b""))
         imported: Mapping[str, Sequence[tuple[str, str]]] = {}
         if piece.name == MODULE:
             names = _add_derived_names(own.get(MODULE), names)
@@ -81,7 +76,7 @@ class NameUsers:
                 (file, function)
                 for file, names_ in names_by_file.items()
                 for n in names_
-                for function in self._map_names_to_users(file).get(n, ())
+                for function in _map_names_to_users(self._texts.get(file, b"")).get(n, ())
             }
         kind = piece.name.removeprefix(f"{BODY} ")
         if kind in users_by_name:
@@ -93,39 +88,32 @@ class NameUsers:
     def _map_importers_to_names(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
         """Return importing file -> (name in this file, name there) pairs that it imports."""
         module = name_module_of_file(file)
-        importers = {}
-        for path in self._files_by_module.get(module.rpartition(".")[2].encode(), ()):
-            if path not in self._imports:
-                self._imports[path] = self._parse_imports(path)
-            importers[path] = self._imports[path].get(module, ())
-        return importers
+        return {
+            path: _list_imports(path, self._texts[path]).get(module, ())
+            for path in self._files_by_module.get(module.rpartition(".")[2].encode(), ())
+        }
 
-    def _parse_imports(self, path: str) -> Mapping[str, Sequence[tuple[str, str]]]:
-        package = path.rpartition("/")[0].replace("/", ".")
-        try:
-            return bindings.list_imports(self._read_text(path).decode("utf-8"), package)
-        except UNREADABLE:
-            return {}
 
-    def _map_names_to_users(self, file: str) -> Mapping[str, set[str]]:
-        """Return name -> functions of a file that use it."""
-        if file not in self._used:
-            used: dict[str, set[str]] = {}
-            for piece in self._parse_code_pieces(file).values():
-                if not piece.name.startswith("<"):
-                    for name in _USED.findall(piece.code):
-                        used.setdefault(name, set()).add(piece.name)
-            self._used[file] = used
-        return self._used[file]
+@cache
+def _list_imports(file: str, text: bytes) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return module -> (name in it, name here) pairs that a file imports from it."""
+    try:
+        return bindings.list_imports(
+            text.decode("utf-8"), file.rpartition("/")[0].replace("/", ".")
+        )
+    except UNREADABLE:
+        return {}
 
-    def _read_text(self, file: str) -> bytes:
-        if file not in self._texts:
-            path = self._paths.get(file)
-            self._texts[file] = path.read_bytes() if path is not None else b""
-        return self._texts[file]
 
-    def _parse_code_pieces(self, file: str) -> Mapping[str, Function]:
-        return changed_functions.parse_code_pieces(self._read_text(file))
+@cache
+def _map_names_to_users(text: bytes) -> Mapping[str, set[str]]:
+    """Return name -> functions of a source text that use it."""
+    used: dict[str, set[str]] = {}
+    for piece in changed_functions.parse_code_pieces(text).values():
+        if not piece.name.startswith("<"):
+            for name in _USED.findall(piece.code):
+                used.setdefault(name, set()).add(piece.name)
+    return used
 
 
 @cache
@@ -158,21 +146,6 @@ _WORD, _IMPORTED_FROM = re.compile(rb"[\w\x80-\xff]+"), re.compile(rb"\b(\w+)\s+
 _USED, _TARGET = re.compile(r"(?:id|attr)='(\w+)'"), re.compile(r"id='(\w+)', ctx=Store")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Unexecuted:
-    """The changed statements of an executed piece of code that did not run themselves.
-
-    Attributes:
-        reason: in words; empty: all of them ran.
-        share: the fraction of the differences that ran.
-        spans: first and last lines of the differences that did not run.
-    """
-
-    reason: str = ""
-    share: float = 1.0
-    spans: tuple[tuple[int, int], ...] = ()
-
-
 def map_functions_to_trainings(traces: Mapping[str, Trace]) -> dict[tuple[str, str], list[str]]:
     """Return file and name of a function -> trainings that execute it."""
     trainings: dict[tuple[str, str], list[str]] = {}
@@ -190,7 +163,7 @@ class VersionCoverage:
         self._files: dict[str, list[str]] = {}
         self._ways: dict[tuple[str, int], tuple[bool, bool, str]] = {}
         self._outcomes: dict[tuple[str, int, str, str], set[str]] = {}
-        self._lines: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
+        self._lines = merge_executed_lines(traces.values())
         for name, trace in traces.items():
             self._add_training(name, trace.header)
         self._branches = self.list_one_way_branches()
@@ -198,9 +171,6 @@ class VersionCoverage:
     def _add_training(self, name: str, header: Mapping[str, Any]) -> None:
         for file in (*header.get("functions", ()), *header.get("imported", ())):
             self._files.setdefault(file, []).append(name)
-        for file, (hit, all_lines) in header.get("lines", {}).items():
-            before = self._lines.get(file, (frozenset(), frozenset()))
-            self._lines[file] = before[0] | set(hit), before[1] | set(all_lines)
         for file, tests in header.get("branches", {}).items():
             for line, was_true, failed, text in tests:
                 before_this = self._ways.get((file, line), (False, False, text))
@@ -221,8 +191,10 @@ class VersionCoverage:
         script = function.key in self._trainings_by_function and function.file in self._lines
         return script or not function.runs_at_import
 
-    def find_unexecuted_differences(self, function: ChangedPiece, users: NameUsers) -> Unexecuted:
-        """Return the changed statements of an executed piece that did not, or may not have, run.
+    def find_unexecuted_differences(
+        self, function: ChangedPiece, users: NameUsers
+    ) -> PieceExecution:
+        """Return what of the changes in an executed piece did not, or may not have, run.
 
         An error that only the new version raises, and that no training triggered, does not count as
         missed if another part of the change ran.
@@ -230,22 +202,23 @@ class VersionCoverage:
         Args:
             users: finds the functions that use names.
         """
+        all_ran = PieceExecution(function=function)
         if function.how in (REMOVED, WORDING, ADDED):
-            return Unexecuted()
+            return all_ran
         differs = changed_statements.find_differing_statements(function)
         if not self.has_noted_lines(function):
             used_by = users.find_functions_using(function, differs.binds)
             ran = self._trainings_by_function.keys()
             idle = sorted(name for name, keys in used_by.items() if keys and not keys & ran)
             if not idle:
-                return Unexecuted()
+                return all_ran
             used = sum(bool(keys) for keys in used_by.values())
             begin = f"{IMPORTED};" if len(idle) == used else "of what changed in it,"
             reason = f"{begin} nothing that ran uses {', '.join(idle[:3])}"
-            return Unexecuted(reason=reason, share=1 - len(idle) / used)
-        hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
+            return replace(all_ran, missed=reason, share=1 - len(idle) / used)
+        hit, all_lines = self._lines.get(function.file, (set(), set()))
         if not all_lines:
-            return Unexecuted()
+            return all_ran
         unexecuted = [span for span in differs.spans if hit.isdisjoint(range(span[0], span[1] + 1))]
         checks = set(differs.raising) if len(unexecuted) < len(differs.spans) else set()
         missing = [span for span in unexecuted if span not in checks]
@@ -261,33 +234,35 @@ class VersionCoverage:
         elif differs.unmeasured:
             sentence = "all that changed in it" if share else "the part that changed"
             reason = f"it ran; whether {sentence} was evaluated is not measured"
-        return Unexecuted(reason=reason, share=share, spans=tuple(unexecuted))
+        branches = [
+            Branch(file=function.file, line=first, summary="this change never ran")
+            for first, _ in unexecuted
+        ]
+        return replace(all_ran, missed=reason, share=share, one_way=tuple(branches))
 
     def list_untried_branches_and_lines(
         self, function: ChangedPiece, piece: Function
     ) -> Iterator[Branch]:
         """Yield the branches and lines of an executed piece that no training has tried."""
-
-        def make_branch(line: int, summary: str) -> Branch:
-            return Branch(file=function.file, line=line, function="", summary=summary)
-
+        make_branch = partial(Branch, file=function.file)
         if not self.has_noted_lines(function):
             if any(f"{word}(" in piece.code for word in _CONDITIONAL):
-                yield make_branch(piece.first, "conditions at import are not measured")
+                summary = "conditions at import are not measured"
+                yield make_branch(line=piece.first, summary=summary)
             return
         for branch in self._branches:
             if branch.file == function.file and piece.first <= branch.line <= piece.last:
                 yield branch
-        hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
+        hit, all_lines = self._lines.get(function.file, (set(), set()))
         unexecuted = [line for line in sorted(all_lines - hit) if piece.first <= line <= piece.last]
         if not any(piece.first <= line <= piece.last for line in all_lines):
-            yield make_branch(piece.first, "which of its lines ran was not recorded")
+            yield make_branch(line=piece.first, summary="which of its lines ran was not recorded")
         if unexecuted:
             lines = format_line_ranges(unexecuted)
-            yield make_branch(unexecuted[0], f"lines {lines} never ran")
+            yield make_branch(line=unexecuted[0], summary=f"lines {lines} never ran")
         if any(f"{word}(" in piece.code for word in _WITHIN):
-            sentence = "conditions within expressions and error handlers are not measured"
-            yield make_branch(piece.first, sentence)
+            summary = "conditions within expressions and error handlers are not measured"
+            yield make_branch(line=piece.first, summary=summary)
 
     def find_trainings_of_class_or_file(self, function: ChangedPiece) -> set[str]:
         """Return trainings that execute anything in a function's class, or file if it has none."""
@@ -304,9 +279,7 @@ class VersionCoverage:
         for (file, line), (was_true, failed, text) in self._ways.items():
             if not (was_true and failed):
                 never = "true" if not was_true else "false"
-                branches.append(
-                    Branch(file=file, line=line, function="", summary=f"`{text}` was never {never}")
-                )
+                branches.append(Branch(file=file, line=line, summary=f"`{text}` was never {never}"))
         for (file, line, function, operation), ways in self._outcomes.items():
             never_ways = [way for way in WAYS[operation] if way not in ways]
             if never_ways:
@@ -336,29 +309,22 @@ def measure_execution_of_pieces(
     for function in pieces:
         version, own = (old, function.old) if function.how == REMOVED else (new, function.new)
         trainings = tuple(version.list_executing_trainings(function))
-        one_way: list[Branch] = []
+        execution = PieceExecution(function=function, starter=starters.get(function.file, ""))
         if trainings and own is not None:
-            one_way += version.list_untried_branches_and_lines(function, own)
-        missed = version.find_unexecuted_differences(function, users) if trainings else Unexecuted()
-        one_way += [
-            Branch(file=function.file, line=first, function="", summary="this change never ran")
-            for first, _ in missed.spans
-        ]
+            execution = version.find_unexecuted_differences(function, users)
+            untried = version.list_untried_branches_and_lines(function, own)
+            execution = replace(execution, one_way=(*untried, *execution.one_way))
         around = {
             name.partition(" ")[0]
             for coverage in (old, new)
             for name in coverage.find_trainings_of_class_or_file(function)
         }
         executions.append(
-            PieceExecution(
-                function=function,
+            replace(
+                execution,
                 trainings=trainings,
                 details=tuple(details_by_function.get(function.key, ())),
-                one_way=tuple(one_way),
                 algorithms=tuple(sorted(around)),
-                starter="" if trainings else starters.get(function.file, ""),
-                missed=missed.reason,
-                share=missed.share,
             )
         )
         progress.count_done_parts()

@@ -17,7 +17,6 @@ from pathlib import Path
 from rlregress.errors import UserError
 from rlregress.model.upgrade_result import NamedLine, ScriptNames
 from rlregress.source import UNREADABLE, list_files_below, list_sources_below
-from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.differences.name_origins import find_full_names, parse_with_origins
 from rlregress.upgrade.evidence import runtime_process
 from rlregress.upgrade.evidence.runtimes import Runtimes
@@ -25,7 +24,6 @@ from rlregress.upgrade.versions import state
 
 #: on one version: dotted path -> {"is": its kind} or {"error": why it cannot be imported}.
 Imported = Mapping[str, Mapping[str, str]]
-_WORKER = "rlregress.inside.importable_names"
 #: finds words that may be a part of a name.
 _WORD = re.compile(rb"\w+")
 #: functions that find something by its name -> the position of the argument with the name.
@@ -56,20 +54,16 @@ def find_lost_names_in_script(
     if not paths:
         return searched
     old, new = runtimes.call_for_each_version(
-        f"script-names-{state.name_recordings_folder(paths)}", _describe_imported_names, paths
+        f"script-names-{state.name_recordings_folder(paths)}",
+        runtime_process.run_module_on_version,
+        "rlregress.inside.importable_names",
+        {"names": paths},
     )
     try:
         return keep_lines_of_changed_names(searched, old.result(), new.result())
     except UserError as error:
         unread = (*searched.unread, f"what they import ({error})")
         return replace(searched, lines=(), unread=unread)
-
-
-def _describe_imported_names(runtime: Runtime, file: Path, paths: Sequence[str]) -> Imported:
-    answers: Imported = runtime_process.run_module_on_version(
-        runtime, _WORKER, {"names": paths}, file
-    )
-    return answers
 
 
 def _name_as_callers_write(name: str) -> str:
@@ -106,9 +100,9 @@ def find_lines_naming(script: Path, names: Collection[str]) -> ScriptNames:
         names: dotted paths, the package first.
     """
     folder, packages = script.parent, {name.partition(".")[0] for name in names}
-    files, unread, lines, waiting = [], [], [], [script]
-    while waiting:
-        path = waiting.pop(0)
+    files, unread, lines, paths = [], [], [], [script]
+    # it grows by the files that these import
+    for path in paths:
         file = path.relative_to(folder).as_posix()
         try:
             text = path.read_text(encoding="utf-8")
@@ -128,10 +122,8 @@ def find_lines_naming(script: Path, names: Collection[str]) -> ScriptNames:
             NamedLine(name=name, file=file, line=line, text=rows[line - 1].strip(), dotted=dotted)
             for line, dotted, name in sorted(named)
         ]
-        listed = {*files, *unread, *(p.relative_to(folder).as_posix() for p in waiting)}
-        for imported in dict.fromkeys(_list_imported_files(tree, path.parent, folder, packages)):
-            if imported.relative_to(folder).as_posix() not in listed:
-                waiting.append(imported)
+        imported = dict.fromkeys(_list_imported_files(tree, path.parent, folder, packages))
+        paths += [file_imported for file_imported in imported if file_imported not in paths]
     return ScriptNames(files=tuple(files), unread=tuple(unread), lines=tuple(lines))
 
 
@@ -241,8 +233,7 @@ def _computes_attribute_names(tree: ast.Module) -> bool:
     """Return whether a source computes names of attributes that it reads, or code that it runs."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else None
-            called = node.func.id if isinstance(node.func, ast.Name) else called
+            called = getattr(node.func, "attr", getattr(node.func, "id", None))
             names = node.args[_BY_NAME[called] :] if called in _BY_NAME else []
             if not all(isinstance(argument, ast.Constant) for argument in names[:1]):
                 return True

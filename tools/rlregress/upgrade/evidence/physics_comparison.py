@@ -76,7 +76,7 @@ def play_actions_and_policies(
         "episodes": EPISODES,
     }
     return runtime_process.run_module_on_version(
-        runtime, "rlregress.inside.physics_worker", job, path
+        runtime, path, "rlregress.inside.physics_worker", job
     )
 
 

@@ -15,7 +15,7 @@ from rlregress.trace import child_processes
 from rlregress.trace.recording_processes import Runtime
 
 
-def run_module_on_version(runtime: Runtime, module: str, job: Mapping[str, Any], path: Path) -> Any:
+def run_module_on_version(runtime: Runtime, path: Path, module: str, job: Mapping[str, Any]) -> Any:
     """Run ``python -m module job answers`` on a version and return the answers.
 
     Answers that ``path`` already holds are returned without a run.

@@ -33,6 +33,8 @@ NotedFunctions = bool | Sequence[Sequence[str]]
 NOTHING: Mapping[str, NotedFunctions] = {}
 #: seconds that a training ended by a signal is taken to have run, where its trace has none.
 _PATIENCE = 300
+#: seconds in which a script that is stopped writes its trace.
+_WRITING = 20.0
 _ENDED = re.compile(r"^the process was ended by (SIG\w+).*$", re.MULTILINE)
 Answers = tuple["Future[Any]", "Future[Any]"]
 #: what an idle process must have in common with a job: version, framework, and its "moved".
@@ -123,18 +125,16 @@ class Workers:
 class Runtimes:
     """Measures both versions in several processes at once; a context manager.
 
-    Args:
-        folders: where the answers and traces of each version are kept until the upgrade ends.
-
     Attributes:
+        versions: the runtimes of the old and of the new version.
+        folders: where the answers and traces of each version are kept until the upgrade ends.
         processes: the processes in which trainings run.
     """
 
     def __init__(
         self, runtimes: tuple[Runtime, Runtime], folders: tuple[Path, Path], workers: int
     ) -> None:
-        self._runtimes = runtimes
-        self._folders = folders
+        self.versions, self.folders = runtimes, folders
         self._workers = workers or 2
         self._pool = ThreadPoolExecutor(self._workers)
         self.processes = Workers(self._workers)
@@ -148,7 +148,7 @@ class Runtimes:
         self._pool.shutdown(cancel_futures=True)
         self.processes.close()
 
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Call a function in a thread of the pool, with the time limit of the present stage."""
         return self._pool.submit(contextvars.copy_context().run, function, *arguments)
 
@@ -157,10 +157,10 @@ class Runtimes:
     ) -> Answers:
         """Call ``function(version, path of its answer, *arguments)`` for each version."""
         answers = []
-        for label, runtime, folder in zip(VERSIONS, self._runtimes, self._folders, strict=True):
+        for label, runtime, folder in zip(VERSIONS, self.versions, self.folders, strict=True):
             with self._limit_time_of_version(label):
                 path = folder / f"{answer_name}.json"
-                answers.append(self._submit(function, runtime, path, *arguments))
+                answers.append(self.submit(function, runtime, path, *arguments))
         return answers[0], answers[1]
 
     def _limit_time_of_version(self, label: str) -> AbstractContextManager[None]:
@@ -169,12 +169,6 @@ class Runtimes:
         # a single process serves one version after the other, each for half of the time
         is_first = label == "old" and self._workers == 1
         return child_processes.limit_stage((time.time() + end) / 2 if is_first else end)
-
-    def call_once_for_both_versions(
-        self, function: Callable[..., Any], *arguments: Any
-    ) -> Future[Any]:
-        """Call ``function(versions, folders, *arguments)``, once for both versions."""
-        return self._submit(function, self._runtimes, self._folders, *arguments)
 
     def record_new_then_chosen_old(
         self,
@@ -190,6 +184,7 @@ class Runtimes:
             lines: see ``record_on_both_versions``.
             choose: takes the new version's traces, returns the trainings to record on the old one.
         """
+        old_folder, new_folder = self.folders
         by_name = {training.name: training for training in trainings}
         old: dict[str, Trace] = {}
         new: dict[str, Trace] = {}
@@ -197,9 +192,10 @@ class Runtimes:
             # each version gets half of the time that is left
             half = (time.time() + child_processes.find_end_time()) / 2
             with child_processes.limit_stage(half):
-                recorded_now = self._record_one_by_one("new", waiting, lines)
+                recorded_now = self._record_one_by_one("new", waiting, lines, new_folder)
             names = choose(recorded_now)
-            old |= self._record_one_by_one("old", [by_name[name] for name in names], lines)
+            chosen = [by_name[name] for name in names]
+            old |= self._record_one_by_one("old", chosen, lines, old_folder)
             progress.count_done_parts(len(recorded_now) - len(names))
             new |= recorded_now
             if not recorded_now:
@@ -207,24 +203,17 @@ class Runtimes:
         return self._recheck_ends_without_recorder(trainings, old, new)
 
     def _record_one_by_one(
-        self, label: str, trainings: Sequence[Training], lines: Mapping[str, NotedFunctions]
-    ) -> dict[str, Trace]:
-        return self.call_for_trainings_on_version(
-            label, trainings, lambda part, _: self._record_on_version(label, part, lines)
-        )
-
-    def _record_on_version(
         self,
         label: str,
         trainings: Sequence[Training],
         lines: Mapping[str, NotedFunctions],
-        is_repetition: bool = False,
+        folder: Path,
     ) -> dict[str, Trace]:
-        number, noted_lines = VERSIONS.index(label), lines.get(label, False)
-        runtime, folder = self._runtimes[number], self._folders[number]
-        if is_repetition:
-            folder = folder / "again"
-        return load_or_record_traces(trainings, runtime, folder, noted_lines, self.processes)
+        def record_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
+            noted_lines = lines.get(label, False)
+            return load_or_record_traces(part, runtime, folder, noted_lines, self.processes)
+
+        return self.call_for_trainings_on_version(label, trainings, record_part)
 
     def record_on_both_versions(
         self,
@@ -240,18 +229,24 @@ class Runtimes:
             lines: label of a version -> functions whose executed code is noted.
             repeats: record each training a second time.
         """
-        recorded: dict[str, dict[str, Trace]] = {"old": {}, "new": {}}
+        recorded: tuple[dict[str, Trace], dict[str, Trace]] = ({}, {})
         tasks = []
         # versions take turns, so that an interrupted command leaves pairs of traces
-        for start, label in itertools.product(range(self._workers), VERSIONS):
-            part = trainings[start :: self._workers]
+        for start, number in itertools.product(range(self._workers), range(2)):
+            label, folder = VERSIONS[number], self.folders[number]
             with self._limit_time_of_version(label):
-                task = self._submit(self._record_on_version, label, part, lines, repeats)
-            tasks.append((label, task))
-        for label, task in tasks:
-            recorded[label] |= task.result()
-        old, new = recorded["old"], recorded["new"]
-        return (old, new) if repeats else self._recheck_ends_without_recorder(trainings, old, new)
+                task = self.submit(
+                    load_or_record_traces,
+                    trainings[start :: self._workers],
+                    self.versions[number],
+                    folder / "again" if repeats else folder,
+                    lines.get(label, False),
+                    self.processes,
+                )
+            tasks.append((recorded[number], task))
+        for traces, task in tasks:
+            traces.update(task.result())
+        return recorded if repeats else self._recheck_ends_without_recorder(trainings, *recorded)
 
     def _recheck_ends_without_recorder(
         self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
@@ -266,12 +261,14 @@ class Runtimes:
         ]
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
             tasks = []
-            for label, runtime, traces in zip(VERSIONS, self._runtimes, (old, new), strict=True):
-                plain = [
-                    replace(t, job={**t.job, "plain": _estimate_seconds_to_fail_again(failed)})
+            for label, runtime, traces in zip(VERSIONS, self.versions, (old, new), strict=True):
+                failed = [
+                    (t, int(traces[t.name].header.get("wall_seconds", _PATIENCE)))
                     for t in differing
-                    if compared_trainings.has_failed_in_tested_code(failed := traces[t.name])
+                    if compared_trainings.has_failed_in_tested_code(traces[t.name])
                 ]
+                # longer than it took with a recorder
+                plain = [replace(t, job={**t.job, "plain": 60 + 2 * taken}) for t, taken in failed]
                 # without the limit of the stage: how each of them ends decides what its error means
                 task = self._pool.submit(
                     load_or_record_traces, plain, runtime, Path(folder) / label
@@ -287,11 +284,7 @@ class Runtimes:
     ) -> dict[str, Trace]:
         """Record traces on one version without storing them, such as those of an injected fault."""
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
-
-            def record_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
-                return load_or_record_traces(part, runtime, Path(folder), lines, self.processes)
-
-            return self.call_for_trainings_on_version(label, trainings, record_part)
+            return self._record_one_by_one(label, trainings, {label: lines}, Path(folder))
 
     def call_for_trainings_on_version(
         self, label: str, trainings: Sequence[Training], function: Callable[..., dict[str, Any]]
@@ -303,7 +296,7 @@ class Runtimes:
         Returns:
             the results by name, in the order of the trainings.
         """
-        runtime = self._runtimes[VERSIONS.index(label)]
+        runtime = self.versions[VERSIONS.index(label)]
         waiting = iter(trainings)
 
         def work_on_next() -> dict[str, Any]:
@@ -312,14 +305,9 @@ class Runtimes:
                 results |= function([training], runtime)
             return results
 
-        tasks = [self._submit(work_on_next) for _ in range(min(self._workers, len(trainings)))]
+        tasks = [self.submit(work_on_next) for _ in range(min(self._workers, len(trainings)))]
         results = {name: result for task in tasks for name, result in task.result().items()}
         return {t.name: results[t.name] for t in trainings if t.name in results}
-
-
-def _estimate_seconds_to_fail_again(failed: Trace) -> int:
-    """Estimate the seconds for a training to fail again without a recorder."""
-    return 60 + 2 * int(failed.header.get("wall_seconds", _PATIENCE))
 
 
 def load_or_record_traces(
@@ -370,10 +358,6 @@ def _make_killed_trace(training: Training, end: re.Match[str], message: str) -> 
 def locate_trace(training: Training, folder: Path) -> Path:
     """Return the file of a training's trace in a folder."""
     return folder / f"{training.owner}-{training.name.replace(' ', '--')}.trace"
-
-
-#: seconds in which a script that is stopped writes its trace.
-_WRITING = 20.0
 
 
 def _record_traces(

@@ -55,23 +55,23 @@ def save_load_and_compare_files(
         user_file: a file of the user, see ``inside.user_files``; None: there is none.
     """
     old, new = runtimes
-    job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": True,
-           "trusted": (), "user": user_file}  # fmt: skip
     key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)} {user_file}".encode()).hexdigest()[:8]
     files = [folder / f"{adapter.full_name}-files-{key}" for folder in folders]
-    written = {**job, "files": str(files[0]), "write": True, "times": 2}
+    written = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": True,
+               "trusted": [], "user": user_file, "files": str(files[0]), "write": True,
+               "times": 2}  # fmt: skip
     try:
         old_answers = runtime_process.run_module_on_version(
-            old, WORKER, written, files[0].with_suffix(".json")
+            old, files[0].with_suffix(".json"), WORKER, written
         )
         kinds = old_answers["kinds"]
         if not kinds:
             return []
-        written["trusted"] = [name for name, kind in kinds.items() if kind.get("trusted")]
-        read = {**written, "write": False, "times": 1}
+        trusted = [name for name, kind in kinds.items() if kind.get("trusted")]
+        read = {**written, "trusted": trusted, "write": False, "times": 1}
         try:
             new_answers = runtime_process.run_module_on_version(
-                new, WORKER, read, files[1].with_suffix(".json")
+                new, files[1].with_suffix(".json"), WORKER, read
             )
         except OutOfTime:
             raise

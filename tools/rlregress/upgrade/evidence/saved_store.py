@@ -473,7 +473,7 @@ def record_files_of_release(
                    "write": True, "times": 2, "again": False, "trusted": [],
                    "stored": True}  # fmt: skip
             answered = runtime_process.run_module_on_version(
-                runtime, saved_files_comparison.WORKER, job, work / "answers.json"
+                runtime, work / "answers.json", saved_files_comparison.WORKER, job
             )
             if answered["kinds"]:
                 stored += 1

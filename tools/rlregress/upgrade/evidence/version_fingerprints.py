@@ -93,7 +93,7 @@ def probe_details_on_version(
     until = end_time if math.isfinite(end_time) else None
     job = {"framework": adapter.full_name, "inputs": inputs, "until": until}
     module = "rlregress.inside.probe_worker"
-    answered: Mapping[str, Any] = runtime_process.run_module_on_version(runtime, module, job, path)
+    answered: Mapping[str, Any] = runtime_process.run_module_on_version(runtime, path, module, job)
     if any(answer.get("why") == LATE for answer in answered["observed"].values()):
         # not kept: a later command with more time may get the answers that are missing here
         path.unlink(missing_ok=True)
@@ -128,8 +128,6 @@ def _judge_raw_answer(
         place = f"{at['file']}:{at['line']} in {at['function']}" if at else ""
         why, error_origin = str(raw_answer.get("why", ERROR)), str(raw_answer.get("whose", ""))
         return ProbeAnswer(
-            variant=None,
-            observed=None,
             text=str(raw_answer["error"]),
             why=why,
             error_origin=error_origin,
@@ -142,11 +140,10 @@ def _judge_raw_answer(
     if judged.variant is None:
         names = sorted(judged.distances, key=lambda name: judged.distances[name])[:_NEAR]
         near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
-    observed = tuple(raw_answer["observed"])
     return ProbeAnswer(
-        variant=judged.variant,
-        observed=observed,
         text=judged.variant_or_reason,
+        variant=judged.variant,
+        observed=tuple(raw_answer["observed"]),
         near=near,
         called=executed,
     )
@@ -164,9 +161,7 @@ def compare_fingerprints(
     """
     same = 0
     changed, not_probed, absent = [], [], []
-    gone = ProbeAnswer(
-        variant=None, observed=None, text="there is no such probe of this copy", why=NO_PROBE
-    )
+    gone = ProbeAnswer(text="there is no such probe of this copy", why=NO_PROBE)
     for key in sorted(set(old.found) | set(new.found)):
         before, after = answers = old.found.get(key, gone), new.found.get(key, gone)
         if before.why == after.why == ABSENT and key in documented_elsewhere:
@@ -174,7 +169,8 @@ def compare_fingerprints(
         elif before.observed is None or after.observed is None:
             not_probed.append(_make_detail_not_probed(key, *answers))
         elif before.variant != after.variant or (
-            before.variant is None and not _are_identical_answers(before.observed, after.observed)
+            before.variant is None
+            and not np.array_equal(before.observed, after.observed, equal_nan=True)
         ):
             changed.append(make_changed_detail(key, *answers))
         else:
@@ -202,23 +198,15 @@ def make_changed_detail(key: Key, old: ProbeAnswer, new: ProbeAnswer) -> Changed
     )
 
 
-def _are_identical_answers(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
-    return len(first) == len(second) and bool(
-        np.array_equal(np.array(first), np.array(second), equal_nan=True)
-    )
-
-
 def _make_detail_not_probed(key: Key, old: ProbeAnswer, new: ProbeAnswer) -> UnprobedDetail:
-    missing = [(label, x) for label, x in (("old", old), ("new", new)) if x.observed is None]
-    labels = " and ".join(label for label, _ in missing)
-    answer = missing[0][1]
-    texts = dict.fromkeys(x.text for _, x in missing)
+    missing = {label: x for label, x in (("old", old), ("new", new)) if x.observed is None}
+    answer = next(iter(missing.values()))
     return UnprobedDetail(
         id=key[0],
         scope=key[1],
-        label=labels,
+        label=" and ".join(missing),
         why=answer.why,
-        text="; ".join(texts),
+        text="; ".join(dict.fromkeys(x.text for x in missing.values())),
         error_origin=answer.error_origin,
         place=answer.place,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +11,7 @@ from typing import Annotated
 from rlregress import datafiles
 from rlregress.datafiles import Text, expect_value
 from rlregress.errors import UserError
-from rlregress.model import differences
-from rlregress.model.differences import Entry
+from rlregress.model.differences import mark_accepted_entries
 from rlregress.model.upgrade_result import Upgrade
 
 
@@ -77,14 +76,10 @@ def mark_accepted_and_stale(result: Upgrade, reviewed: Iterable[AcceptedEntry]) 
     return replace(
         result,
         frameworks=tuple(
-            replace(framework, entries=_mark_accepted_entries(framework.entries, notes))
+            replace(framework, entries=mark_accepted_entries(framework.entries, notes))
             for framework in result.frameworks
         ),
-        script=script and replace(script, entries=_mark_accepted_entries(script.entries, notes)),
-        other_packages=_mark_accepted_entries(result.other_packages, notes),
+        script=script and replace(script, entries=mark_accepted_entries(script.entries, notes)),
+        other_packages=mark_accepted_entries(result.other_packages, notes),
         stale=stale,
     )
-
-
-def _mark_accepted_entries(entries: Iterable[Entry], notes: Mapping[str, str]) -> tuple[Entry, ...]:
-    return tuple(differences.mark_accepted_entries(entries, notes))

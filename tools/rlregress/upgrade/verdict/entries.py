@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +30,9 @@ from rlregress.upgrade.differences.public_names import PublicChange
 from rlregress.upgrade.differences.requirements import RequirementChange
 from rlregress.upgrade.versions import distribution_metadata
 
+#: name of a training, a script or a detail -> its state, and the culprits of its difference.
+Checks = Mapping[str, tuple[str, Culprits | None]]
+
 # -- trainings, details, environments: what was planned to be compared -----------------------------
 
 
@@ -37,25 +40,26 @@ def make_training_entries(
     traced: Iterable[ComparedTraining],
     uncompared: Iterable[UncomparedTraining],
     unchanged: Iterable[str],
-    framework: str,
     kind: str = model.TRAINING,
 ) -> list[Entry]:
     """Return an entry for each training: compared, not compared, or without changed code."""
     return [
-        *(make_compared_training_entry(training, framework, kind) for training in traced),
-        *(make_uncompared_training_entry(training, framework, kind) for training in uncompared),
+        *(make_compared_training_entry(training, kind) for training in traced),
+        *(make_uncompared_training_entry(training, kind) for training in uncompared),
         *(
             Entry(
-                kind=model.TRAINING, name=name, framework=framework, state=model.ONE_WAY,
+                kind=model.TRAINING,
+                name=name,
+                state=model.ONE_WAY,
                 reason="it executes nothing that differs",
             )
             for name in unchanged
         ),
-    ]  # fmt: skip
+    ]
 
 
 def make_compared_training_entry(
-    traced: ComparedTraining, framework: str, entry_kind: str = model.TRAINING
+    traced: ComparedTraining, entry_kind: str = model.TRAINING
 ) -> Entry:
     """Return the entry of a training that ran on both versions."""
     state, reason = _judge_training_state(traced)
@@ -70,7 +74,6 @@ def make_compared_training_entry(
     return Entry(
         kind=entry_kind,
         name=traced.name,
-        framework=framework,
         state=state,
         reason=reason,
         like=traced.representative,
@@ -102,7 +105,7 @@ def _judge_crash_state(crash: Crash) -> tuple[str, str]:
 
 
 def make_uncompared_training_entry(
-    training: UncomparedTraining, framework: str, entry_kind: str = model.TRAINING
+    training: UncomparedTraining, entry_kind: str = model.TRAINING
 ) -> Entry:
     """Return the entry of a training that could not be compared."""
     sentence = "; ".join(dict.fromkeys(training.reasons.values()))
@@ -118,35 +121,30 @@ def make_uncompared_training_entry(
     return Entry(
         kind=entry_kind,
         name=training.name,
-        framework=framework,
         state=state,
         reason=reason,
         content=f"{state} {reason}",
     )
 
 
-def make_untraced_steps_entry(script: str, steps: int) -> list[Entry]:
-    """Return an entry for the rest of a script that was compared up to ``steps``; 0: all was."""
-    if not steps:
-        return []
-    return [
-        Entry(
-            kind=model.SCRIPT, name=f"{script} after {steps} environment steps",
-            reason=f"{model.MINUTES} were over; --steps records fewer",
-        )
-    ]  # fmt: skip
+def make_untraced_steps_entry(script: str, steps: int) -> Entry:
+    """Return an entry for the rest of a script that was compared up to ``steps``."""
+    return Entry(
+        kind=model.SCRIPT,
+        name=f"{script} after {steps} environment steps",
+        reason=f"{model.MINUTES} were over; --steps records fewer",
+    )
 
 
-def make_one_sided_training_entries(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
-    """Return the entries of trainings that only one version has: name -> "old" or "new"."""
-    return [
-        Entry(
-            kind=model.TRAINING, name=name, framework=framework,
+def make_one_sided_training_entries(one_sided: Mapping[str, str]) -> Iterator[Entry]:
+    """Yield the entries of trainings that only one version has: name -> "old" or "new"."""
+    for name, label in one_sided.items():
+        yield Entry(
+            kind=model.TRAINING,
+            name=name,
             state=model.NO_EFFECT if label == "new" else model.CANNOT,
             reason=f"there is a built-in training of it for the {label} version only",
         )
-        for name, label in one_sided.items()
-    ]  # fmt: skip
 
 
 #: the reason why a package whose version differs has no effect on a framework.
@@ -166,52 +164,41 @@ def make_untested_package_entries(
 
 
 def make_detail_entries(
-    details: DetailResults, states: Mapping[tuple[str, str], str], framework: str
-) -> list[Entry]:
-    """Return the entries of details that changed or could not be probed on both versions."""
-    changed = [
-        Entry(
-            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework,
-            summary=d.variant_change_in_words, state=model.DIFFERS, content=d.variant_change,
+    details: DetailResults, states: Mapping[tuple[str, str], str]
+) -> Iterator[Entry]:
+    """Yield the entries of details that changed or could not be probed on both versions."""
+    for d in details.changed:
+        yield Entry(
+            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", summary=d.variant_change_in_words,
+            state=model.DIFFERS, content=d.variant_change,
             standing=states.get((d.id, d.scope), ""),
-        )
-        for d in details.changed
-    ]  # fmt: skip
-    missing = [
-        Entry(
-            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework,
-            state=model.CANNOT, reason=f"{d.label}: {d.text}", content=d.text,
-        )
-        for d in details.not_probed
-    ]  # fmt: skip
-    return changed + missing
+        )  # fmt: skip
+    for unprobed in details.not_probed:
+        yield Entry(
+            kind=model.DETAIL, name=f"{unprobed.id} [{unprobed.scope}]", state=model.CANNOT,
+            reason=f"{unprobed.label}: {unprobed.text}", content=unprobed.text,
+        )  # fmt: skip
 
 
 def make_default_entries(
-    defaults: Iterable[ChangedDefault], unread_names: Iterable[str], framework: str
-) -> list[Entry]:
-    """Return the entries of defaults that changed, and of those that could not be read."""
-    changed = [
-        Entry(
-            kind=model.DEFAULT, name=f"{default.owner} {default.name}", framework=framework,
-            summary=f"{default.old} -> {default.new}", state=model.DIFFERS,
-            content=f"{default.old} -> {default.new}",
-        )
-        for default in defaults
-    ]  # fmt: skip
-    lost = [
-        Entry(
-            kind=model.DEFAULT, name=sentence.partition(":")[0], framework=framework,
-            state=model.CANNOT, reason=sentence, content=sentence,
-        )
-        for sentence in unread_names
-    ]  # fmt: skip
-    return changed + lost
+    defaults: Iterable[ChangedDefault], unread_names: Iterable[str]
+) -> Iterator[Entry]:
+    """Yield the entries of defaults that changed, and of those that could not be read."""
+    for default in defaults:
+        change = f"{default.old} -> {default.new}"
+        yield Entry(
+            kind=model.DEFAULT, name=f"{default.owner} {default.name}", summary=change,
+            state=model.DIFFERS, content=change,
+        )  # fmt: skip
+    for sentence in unread_names:
+        yield Entry(
+            kind=model.DEFAULT, name=sentence.partition(":")[0], state=model.CANNOT,
+            reason=sentence, content=sentence,
+        )  # fmt: skip
 
 
-def make_environment_entries(comparisons: Iterable[PhysicsComparison]) -> list[Entry]:
-    """Return the entries of environments that were played on both versions."""
-    entries = []
+def make_environment_entries(comparisons: Iterable[PhysicsComparison]) -> Iterator[Entry]:
+    """Yield the entries of environments that were played on both versions."""
     for comparison in comparisons:
         state, reason = model.SAME, ""
         if comparison.missing:
@@ -220,13 +207,10 @@ def make_environment_entries(comparisons: Iterable[PhysicsComparison]) -> list[E
             state, reason = model.DIFFERS, comparison.difference_in_words
         elif comparison.note:
             state, reason = model.NO_EFFECT, comparison.note
-        entries.append(
-            Entry(
-                kind=model.ENVIRONMENT, name=comparison.environment, state=state, reason=reason,
-                content=reason,
-            )
+        yield Entry(
+            kind=model.ENVIRONMENT, name=comparison.environment, state=state, reason=reason,
+            content=reason,
         )  # fmt: skip
-    return entries
 
 
 #: the step in which an error comes -> what the version fails to do with a file.
@@ -236,9 +220,8 @@ _DOES_NOT = {
 }  # fmt: skip
 
 
-def make_saved_file_entries(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
-    """Return the entries of kinds of files that one version wrote and the other loaded."""
-    entries = []
+def make_saved_file_entries(files: Iterable[LoadedFile]) -> Iterator[Entry]:
+    """Yield the entries of kinds of files that one version wrote and the other loaded."""
     trusts = "loaded with TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1, which its own version needs"
     for file in files:
         state, reason = _judge_saved_file_state(file)
@@ -248,14 +231,11 @@ def make_saved_file_entries(files: Iterable[LoadedFile], framework: str) -> list
             file.played,
             trusts if file.trusted else "",
         )
-        entries.append(
-            Entry(
-                kind=model.SAVED, name=file.name, framework=framework,
-                summary=f"({file.way})" if file.way else "", state=state, reason=reason,
-                notes=tuple(filter(None, notes)), content=f"{state} {reason}",
-            )
+        yield Entry(
+            kind=model.SAVED, name=file.name, summary=f"({file.way})" if file.way else "",
+            state=state, reason=reason, notes=tuple(filter(None, notes)),
+            content=f"{state} {reason}",
         )  # fmt: skip
-    return entries
 
 
 def _judge_saved_file_state(file: LoadedFile) -> tuple[str, str]:
@@ -286,7 +266,7 @@ def _judge_saved_file_state(file: LoadedFile) -> tuple[str, str]:
 
 def map_checks_to_states(
     checks: Iterable[Entry], culprits_by_training: Mapping[str, Culprits]
-) -> Mapping[str, tuple[str, Culprits | None]]:
+) -> Checks:
     """Return name of a training, a script or a detail -> its state and its culprits."""
     return {
         check.name: (check.state, culprits_by_training.get(check.name))
@@ -297,12 +277,11 @@ def map_checks_to_states(
 
 def make_code_entries(
     executions: Sequence[PieceExecution],
-    checks: Mapping[str, tuple[str, Culprits | None]],
+    checks: Checks,
     unnamed_functions: Collection[str],
     reviewed: Sequence[outside_training.OutsideTrainingPattern],
-    framework: str = "",
-) -> list[Entry]:
-    """Return the entries of pieces of code, with the state that their trainings prove.
+) -> Iterator[Entry]:
+    """Yield the entries of pieces of code, with the state that their trainings prove.
 
     Args:
         checks: see ``map_checks_to_states``.
@@ -310,11 +289,11 @@ def make_code_entries(
         reviewed: the reviewed list of code outside of training.
     """
     executed_names = {
-        " ".join(execution.function.key) for execution in executions if execution.trainings
+        execution.function.entry_name for execution in executions if execution.trainings
     }
     # pieces without effect would lower the share of pieces outside training, which is limited
     counted = (x.function for x in executions if x.function.how not in (WORDING, ADDED))
-    names = [" ".join(function.key) for function in counted]
+    names = [function.entry_name for function in counted]
     reasons = outside_training.explain_outside_training(
         [name for name in names if name not in unnamed_functions], executed_names, reviewed
     )
@@ -324,17 +303,15 @@ def make_code_entries(
         for name in execution.details if execution.function.can_change_results else ():
             if name in checks and checks[name][0] == model.DIFFERS:
                 below.setdefault(name, []).append(execution.function)
-    found = []
     for execution in executions:
-        entry = _make_piece_entry(execution, checks, unnamed_functions, reasons, framework)
+        entry = _make_piece_entry(execution, checks, unnamed_functions, reasons)
         own = tuple(name for name, functions in below.items() if functions == [execution.function])
         if own and entry.state in (*model.INCOMPLETE, *model.EXECUTED_SAME):
             note = "no other change is executed by the probe of a detail that differs"
             entry = replace(
                 entry, state=model.DIFFERS, by=own, reason="", share=1.0, notes=(note, *entry.notes)
             )
-        found.append(entry)
-    return found
+        yield entry
 
 
 def mark_pieces_listed_as_public_names(
@@ -381,10 +358,9 @@ def add_distribution_names(
 
 def _make_piece_entry(
     execution: PieceExecution,
-    checks: Mapping[str, tuple[str, Culprits | None]],
+    checks: Checks,
     unnamed_functions: Collection[str],
     reasons: Mapping[str, str],
-    framework: str,
 ) -> Entry:
     function = execution.function
     trainings = () if function.how == WORDING else execution.trainings
@@ -409,8 +385,7 @@ def _make_piece_entry(
     kind = model.MODULE if function.name == MODULE else model.FUNCTION
     return Entry(
         kind=model.CLASS if function.name.startswith(BODY) else kind,
-        name=" ".join(function.key),
-        framework=framework,
+        name=function.entry_name,
         package=function.file.partition("/")[0].removesuffix(".py"),
         summary=function.how,
         state=state,
@@ -483,7 +458,7 @@ def _judge_unexecuted_state(
     execution: PieceExecution, unnamed_functions: Collection[str], reasons: Mapping[str, str]
 ) -> tuple[str, str, tuple[str, ...]]:
     function = execution.function
-    name = " ".join(function.key)
+    name = function.entry_name
     if function.how == WORDING:
         return model.NO_EFFECT, "messages, docstrings or annotations only", ()
     if function.how == ADDED and not (function.within or function.awaited):
@@ -510,7 +485,7 @@ def find_pieces_never_named(pieces: Iterable[ChangedPiece], folders: Sequence[st
     wanted: dict[str, list[str]] = {}
     for piece in pieces:
         if piece.how == REMOVED and (simple := _get_private_name(piece)):
-            wanted.setdefault(simple, []).append(" ".join(piece.key))
+            wanted.setdefault(simple, []).append(piece.entry_name)
     for path in changed_functions.map_files_by_name(folders).values():
         text = path.read_text(encoding="utf-8", errors="replace")
         for simple in [simple for simple in wanted if simple in text]:
@@ -532,15 +507,14 @@ def _get_private_name(piece: ChangedPiece) -> str:
 
 def make_other_file_entries(
     inventory: Inventory,
-    checks: Mapping[str, tuple[str, Culprits | None]],
+    checks: Checks,
     used_files: Mapping[str, Collection[str]],
-) -> list[Entry]:
-    """Return the entries of files that are not Python.
+) -> Iterator[Entry]:
+    """Yield the entries of files that are not Python.
 
     Args:
         used_files: training -> files that the training opened or imported.
     """
-    entries = []
     for file_ in inventory.files:
         by = tuple(name for name, files in used_files.items() if file_.file in files)
         state = _combine_states(None, (checks[name] for name in by if name in checks))
@@ -551,27 +525,23 @@ def make_other_file_entries(
             state, reason = model.CANNOT, "compiled code that nothing here loads"
         elif file_.how == "added" and state == model.NEVER:
             state, reason = model.NO_EFFECT, "new: only code that has changed can read it"
-        entries.append(
-            Entry(
-                kind=model.FILE, name=file_.file, package=file_.file.partition("/")[0],
-                summary=file_.how, state=state, by=by, reason=reason, file=file_.file,
-                content=file_.content,
-            )
+        yield Entry(
+            kind=model.FILE, name=file_.file, package=file_.file.partition("/")[0],
+            summary=file_.how, state=state, by=by, reason=reason, file=file_.file,
+            content=file_.content,
         )  # fmt: skip
-    return entries
 
 
 #: why a name that is gone has no effect on a user.
 _UNUSED = "neither your files nor what they import use the name"
 
 
-def make_metadata_entries(inventory: Inventory, unused: Collection[str] = ()) -> list[Entry]:
-    """Return the entries of public names, warnings and requirements, which need no run to differ.
+def make_metadata_entries(inventory: Inventory, unused: Collection[str] = ()) -> Iterator[Entry]:
+    """Yield the entries of public names, warnings and requirements, which need no run to differ.
 
     Args:
         unused: names that no file of the user can use.
     """
-    entries = []
     for public in inventory.public:
         is_unused = public.breaks_callers and public.name in unused
         kind, state = model.PUBLIC, model.NO_EFFECT if is_unused else model.DIFFERS
@@ -579,26 +549,21 @@ def make_metadata_entries(inventory: Inventory, unused: Collection[str] = ()) ->
             kind, state = model.WARNING, model.LOGS
         elif public.kind == "unread":
             state = model.CANNOT
-        entries.append(
-            Entry(
-                kind=kind, name=public.name, summary=public.summary, state=state,
-                reason=_UNUSED if is_unused else "", file=public.file, line=public.line,
-                content=f"{public.kind} {public.summary}",
-            )
+        yield Entry(
+            kind=kind, name=public.name, summary=public.summary, state=state,
+            reason=_UNUSED if is_unused else "", file=public.file, line=public.line,
+            content=f"{public.kind} {public.summary}",
         )  # fmt: skip
     for row in inventory.requirements:
         harmless = _find_reason_without_effect(row, inventory)
         state = model.NO_EFFECT if harmless else model.DIFFERS
         users = _describe_users(row.package, inventory)
-        entries.append(
-            Entry(
-                kind=model.REQUIREMENT, name=row.package, summary=row.summary,
-                state=model.CANNOT if row.kind == "unread" else state, reason=harmless,
-                notes=users if row.summary.startswith(model.GONE) else (),
-                content=f"{row.kind} {row.old} -> {row.new}",
-            )
+        yield Entry(
+            kind=model.REQUIREMENT, name=row.package, summary=row.summary,
+            state=model.CANNOT if row.kind == "unread" else state, reason=harmless,
+            notes=users if row.summary.startswith(model.GONE) else (),
+            content=f"{row.kind} {row.old} -> {row.new}",
         )  # fmt: skip
-    return entries
 
 
 def _describe_users(distribution: str, inventory: Inventory) -> tuple[str, ...]:
@@ -631,15 +596,14 @@ def _find_reason_without_effect(requirement: RequirementChange, inventory: Inven
 
 def make_package_entries(
     inventory: Inventory,
-    checks: Mapping[str, tuple[str, Culprits | None]],
+    checks: Checks,
     imported: Mapping[str, Collection[str]],
-) -> list[Entry]:
-    """Return the entries of other distributions that are not the same on both versions.
+) -> Iterator[Entry]:
+    """Yield the entries of other distributions that are not the same on both versions.
 
     Args:
         imported: training -> top-level modules that it imported.
     """
-    entries = []
     # packages that the requested ones required come before those required by these only
     lost = {name: inventory.versions[name] for name in inventory.lost}
     for package, (old, new) in {**lost, **inventory.versions}.items():
@@ -654,20 +618,17 @@ def make_package_entries(
         elif state == model.NEVER and package in inventory.unrelated:
             state, reason = model.NO_EFFECT, _UNRELATED
         sentence = f"{old or 'not installed'} -> {new or 'not installed'}"
-        entries.append(
-            Entry(
-                kind=model.PACKAGE, name=package, summary=sentence, state=state, by=by,
-                reason=reason, content=sentence,
-                notes=_describe_users(package, inventory) if state == model.DIFFERS else (),
-            )
+        yield Entry(
+            kind=model.PACKAGE, name=package, summary=sentence, state=state, by=by,
+            reason=reason, content=sentence,
+            notes=_describe_users(package, inventory) if state == model.DIFFERS else (),
         )  # fmt: skip
-    return entries
 
 
 def make_returns_entry(verdict: str, framework: str) -> Entry:
     """Return the entry of the returns of trainings with the new version."""
     states = {COULD_NOT_JUDGE: model.CANNOT, HOLDS: model.SAME}
     return Entry(
-        kind=model.RETURNS, name=f"returns of {framework}", framework=framework, summary=verdict,
+        kind=model.RETURNS, name=f"returns of {framework}", summary=verdict,
         state=states.get(verdict, model.DIFFERS), standing=verdict, content=verdict,
     )  # fmt: skip
