@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from rlregress import files, suite
+from rlregress import files
 from rlregress.errors import UserError
 from rlregress.inside.checkpoint import TRUST
 from rlregress.inside.run_record import check_folder_is_writable
@@ -88,10 +88,7 @@ def restart_with_versions(versions: str, store: Store, arguments: Sequence[str])
         arguments: arguments of the command, with the option that names the versions.
     """
     runtime = find_or_make_environment(versions, store)
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        [*runtime.paths, str(suite.locate_folder_with_only_library())]
-    )
-    os.environ.update(runtime.variables)
+    os.environ.update({**runtime.make_path_variables(), **runtime.variables})
     # the process id stays the same, so this temporary folder is still removed at its end
     os.environ["TMPDIR"] = tempfile.gettempdir()
     sys.stdout.flush()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
+import json
 import os
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 from rlregress import files
 from rlregress.errors import UserError, suggest_names
@@ -15,11 +18,31 @@ from rlregress.frameworks.base import Adapter
 from rlregress.probing import installed_metadata
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
+#: the variable with name -> object of the adapters of third parties, for an environment in which
+#: they are on the module path and not installed.
+ADAPTERS_VARIABLE = "RLREGRESS_ADAPTERS"
 
 
 def list_framework_names() -> list[str]:
     """Return names of all known frameworks, installed or not, sorted."""
-    return sorted(_list_own_names() | set(installed_metadata.map_entry_points(ENTRY_POINT_GROUP)))
+    return sorted(_list_own_names() | set(_map_third_party_adapters()))
+
+
+def _map_third_party_adapters() -> Mapping[str, EntryPoint]:
+    values = json.loads(os.environ.get(ADAPTERS_VARIABLE, "{}"))
+    points = {name: EntryPoint(name, value, ENTRY_POINT_GROUP) for name, value in values.items()}
+    return points | installed_metadata.map_entry_points(ENTRY_POINT_GROUP)
+
+
+def locate_third_party_adapters() -> tuple[dict[str, str], list[Path]]:
+    """Return name -> object of the adapters of third parties, and the packages they lie in."""
+    values = {name: point.value for name, point in _map_third_party_adapters().items()}
+    packages = []
+    for package in sorted({value.partition(":")[0].partition(".")[0] for value in values.values()}):
+        spec = importlib.util.find_spec(package)
+        if spec is not None:
+            packages += list(map(Path, spec.submodule_search_locations or [spec.origin or ""]))[:1]
+    return values, packages
 
 
 @cache
@@ -42,7 +65,7 @@ def get_adapter(name: str) -> Adapter:
         return get_adapter(name).get_adapter_of_copy(label)
     if name not in list_framework_names():
         raise UserError(f"unknown framework '{name}'; {_suggest_framework_name(name)}")
-    third_party = installed_metadata.map_entry_points(ENTRY_POINT_GROUP)
+    third_party = _map_third_party_adapters()
     if name in third_party:
         return _load_third_party_adapter(third_party[name])
     return importlib.import_module(f"{__name__}.{name}").ADAPTER

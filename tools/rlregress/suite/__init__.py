@@ -138,7 +138,6 @@ def locate_folder_with_only_library() -> Path:
     """Return a folder for the module path of another environment: it holds this library alone.
 
     Other packages in the folder of an installed wheel would hide those of the other environment.
-    The cache therefore holds a folder with a link to this library.
 
     Raises:
         UserError: the cache cannot be written.
@@ -147,6 +146,15 @@ def locate_folder_with_only_library() -> Path:
     package = Path(os.path.abspath(__file__)).parents[1]
     if not is_installed_from_wheel() or os.listdir(package.parent) == [package.name]:
         return package.parent
+    return locate_folder_with_only(package)
+
+
+def locate_folder_with_only(package: Path) -> Path:
+    """Return a folder of the cache that holds a link to a package, or to a module, alone.
+
+    Raises:
+        UserError: the cache cannot be written.
+    """
     folder = locate_cache() / "library" / hashlib.sha256(os.fsencode(package)).hexdigest()[:16]
     link = folder / package.name
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress import suite
+from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.inside import child_environment
 from rlregress.model.explain import RepeatedTrace
@@ -51,18 +51,29 @@ class Runtime:
     hidden_modules: Sequence[str] = ()
     portable: bool = False
 
+    def make_path_variables(self) -> dict[str, str]:
+        """Return the variables by which a process imports this version and this library.
+
+        In an interpreter other than this one it imports the adapters of third parties, too.
+        """
+        paths, variables = [*self.paths, str(suite.locate_folder_with_only_library())], {}
+        if self.python != sys.executable:
+            values, packages = frameworks.locate_third_party_adapters()
+            paths += [str(suite.locate_folder_with_only(package)) for package in packages]
+            variables[frameworks.ADAPTERS_VARIABLE] = json.dumps(values)
+        return {**variables, "PYTHONPATH": os.pathsep.join(paths)}
+
     def make_environment_variables(self) -> dict[str, str]:
         """Return a process's environment variables: one thread, fixed hashes, none of pytest."""
         variables = child_environment.make_environment_variables(
             self.variables, may_compile=False, portable=self.portable
         )
-        paths = [*self.paths, str(suite.locate_folder_with_only_library())]
+        variables |= self.make_path_variables()
         if self.hidden or self.hidden_modules:
             names = {"modules": self.hidden_modules, "distributions": self.hidden}
             variables["RLREGRESS_HIDDEN"] = json.dumps(names)
             # first, or another sitecustomize would run instead; it removes itself from the path
-            paths.insert(0, str(_HIDDEN))
-        variables["PYTHONPATH"] = os.pathsep.join(paths)
+            variables["PYTHONPATH"] = os.pathsep.join([str(_HIDDEN), variables["PYTHONPATH"]])
         # with it, Python would not add the folder that _START removes from the path
         variables.pop("PYTHONSAFEPATH", None)
         variables["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -16,6 +16,8 @@ from rlregress.errors import UserError
 from rlregress.frameworks import kinds
 from rlregress.probing import families
 from rlregress.probing.interface import Unsupported
+from rlregress.trace.recording_processes import Runtime
+from tools.tests import processes
 from tools.tests.small_adapters import SmallAdapter
 from tools.tests.small_files import write_files
 
@@ -77,6 +79,19 @@ def test_an_adapter_without_a_fault_is_read(make_adapter):
     make_adapter()
     adapter = frameworks.get_adapter("mine")
     assert (adapter.observe.list_probes(), adapter.list_trace_trainings()) == ({}, {})
+
+
+def test_an_environment_in_which_it_is_not_installed_has_the_adapter(make_adapter, tmp_path):
+    """Nothing else that lies beside its package is imported there."""
+    make_adapter()
+    (tmp_path / "beside.py").write_text("")
+    code = (
+        "from importlib.util import find_spec; from rlregress import frameworks; "
+        "print(frameworks.get_adapter('mine'), find_spec('beside'))"
+    )
+    variables = Runtime("old", python="another").make_environment_variables()
+    process = processes.run_python("-c", code, env=variables, cwd="/")
+    assert process.stdout == "Mine None\n"
 
 
 @pytest.mark.parametrize("fault", BROKEN)
