@@ -239,7 +239,9 @@ def _list_policy_losses(train: Train, inputs: Inputs, **settings: Any) -> list[f
         Settings(
             [{"rewards": rewards, "terminated": 1.0}],
             len(rewards),
+            # nothing of later steps enters, whether or not ends are detected
             value=0.0,
+            gae_lambda=0.0,
             ratios=[inputs["ratio"]],
             clip_range=0.2,
             value_coefficient=0.0,
