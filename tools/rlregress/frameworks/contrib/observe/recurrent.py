@@ -47,16 +47,21 @@ class _DictionaryObservations(gymnasium.ObservationWrapper):
 def _train_with_settings(settings: Settings, **arguments: Any) -> ppo_trainings.AgentTraining:
     """Train with ``learn`` and these settings, and return the record."""
     if settings.forgets == 0:
-        # the entropy of a Gaussian is that of padding, too
+        # the entropy of a Gaussian, or of a policy without memory, is that of padding, too
         scripts = [{**script, "discrete": 2} for script in settings.scripts]
-        settings = replace(settings, scripts=scripts)
-    return ppo_trainings.train(
+        settings = replace(settings, scripts=scripts, forgets=None)
+    training = ppo_trainings.train(
         _RECURRENT_PPO,
         settings,
         prepare_agent=_make_outputs_depend_on_memory,
         policy_kwargs=dict(_LAYERS),
+        # whether it does by default, and which returns it stores, are details of PPO
+        normalize_advantage=not settings.stored,
         **arguments,
     )
+    for rollout in training.rollouts:
+        rollout.returns = rollout.advantages + rollout.values
+    return training
 
 
 def _measure_padding_in_divergence(inputs: Inputs) -> list[float]:
