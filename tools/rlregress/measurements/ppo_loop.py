@@ -91,7 +91,14 @@ class RecordedTraining:
         value_changes: new minus stored value, of each minibatch, [b] each.
         rates: learning rate at each step of the optimiser.
         losses: the total loss that each step of the optimiser follows.
+        gradient_norms: of all gradients together, at each of these steps.
         log_std_gradients: derivative of the total loss with respect to the log standard deviation.
+        value_gradients: the same with respect to V(s).
+        entropies: mean entropy of the policy at each of these steps, where it is known.
+        rollouts: of each the arrays that are stored when its update begins, as attributes,
+            [steps, environments, ..]: "actions", "advantages", "returns", "values", "rewards",
+            "means" of the actions, and others by the framework's own names.
+        reported: the losses that each update reports, of all kinds.
     """
 
     environments: Sequence[Any] = ()
@@ -102,7 +109,12 @@ class RecordedTraining:
     value_changes: list[np.ndarray] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
+    gradient_norms: list[float] = field(default_factory=list)
     log_std_gradients: list[float] = field(default_factory=list)
+    value_gradients: list[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
+    rollouts: list[Any] = field(default_factory=list)
+    reported: Sequence[np.ndarray] = ()
 
     def order_advantages_by_sample(self, steps: int) -> np.ndarray:
         """Return advantages in the order of collection, [epochs, steps]."""

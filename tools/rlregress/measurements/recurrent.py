@@ -1,62 +1,26 @@
 """The details of policies with memory, each measured by small trainings of any framework.
 
-The text of a detail in the catalogue says what the vector holds that its measurement returns.
+Policy and value network have memory. What is recorded of a minibatch is in the order of its
+sequences, without the steps that pad them. The text of a detail in the catalogue says what the
+vector holds that its measurement returns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlregress.measurements.loss_minimum import require_one_number
-from rlregress.measurements.named_settings import Inputs, NamedSettings
+from rlregress.measurements.named_settings import Inputs
+from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.measurements.ppo_trainings import Measurement, Settings, Train
 
 #: ratios, means and values that differ by less are the same
 _NEGLIGIBLE = 1e-4
 #: an order that is drawn in each of so many epochs is that of the rollout once in 10^11
 _EPOCHS = 9
-
-
-@dataclass(frozen=True)
-class Settings(NamedSettings):
-    """A training of PPO in which nothing is learnt; policy and value network have memory.
-
-    Attributes:
-        scripts: of each environment, what ``probing.scripted.Scripted`` is made with.
-        steps: of a rollout, in each environment.
-        rollouts: their number.
-        minibatches: of each epoch.
-        epochs: of each rollout.
-        discount: of rewards; None: as by default.
-        forgets: the rollout after which the recurrent layers of the policy output zeros; 0: none.
-        constant: the value is 0 and the memory of the policy changes no ratio.
-        advantage: of the first step in the first environment; others are 0. None: what the
-            framework makes of the rewards, with its own normalisation.
-        ratio: of new to old probability, of the same step.
-        value_coefficient: weight of the loss of the value.
-        entropy_coefficient: weight of the entropy.
-    """
-
-    scripts: Sequence[Mapping[str, Any]]
-    steps: int
-    rollouts: int = 1
-    minibatches: int = 1
-    epochs: int = 1
-    discount: float | None = None
-    forgets: int = 0
-    constant: bool = False
-    advantage: float | None = None
-    ratio: float = 1.0
-    value_coefficient: float | None = None
-    entropy_coefficient: float | None = None
-
-    @property
-    def steps_of_all_environments(self) -> int:
-        """Steps of a rollout in all environments."""
-        return self.steps * len(self.scripts)
 
 
 class Rollout(NamedTuple):
@@ -75,37 +39,12 @@ class Rollout(NamedTuple):
     returns: np.ndarray
 
 
-@dataclass
-class Record:
-    """The rollouts, minibatches and losses of a training.
-
-    Attributes:
-        rollouts: in their order.
-        minibatches: first number of the observation of each step, without those that pad; sequences
-            one behind the other.
-        changes: log-ratios and changes of the value in the last update, where it has one minibatch,
-            [2, steps, environments].
-        losses: that each step of the optimiser follows.
-        entropies: mean entropy of the policy at each of them.
-    """
-
-    rollouts: list[Rollout] = field(default_factory=list)
-    minibatches: list[np.ndarray] = field(default_factory=list)
-    changes: np.ndarray = field(default_factory=lambda: np.zeros((2, 0, 0)))
-    losses: Sequence[float] = ()
-    entropies: Sequence[float] = ()
-
-
-#: makes an agent of PPO with memory and runs the framework's own loop
-Train = Callable[[Settings], Record]
-Measurement = Callable[[Train, Inputs], np.ndarray]
-
-
-def make_probe_averaged_over_agents(
-    measurement: Measurement, *trains: Train
-) -> Callable[[Inputs], np.ndarray]:
-    """Return a probe: the mean of a measurement over agents. If they differ, no variant fits."""
-    return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
+def _list_rollouts(train: Train, settings: Settings) -> list[Rollout]:
+    """Train with these settings, and return the rollouts."""
+    return [
+        Rollout(*(getattr(own, name).reshape(settings.steps, -1) for name in Rollout._fields))
+        for own in train(settings).rollouts
+    ]
 
 
 def _make_script_of_ends(steps: int, period: int = 0) -> list[float]:
@@ -124,7 +63,7 @@ def flag_memory_resets_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
     """
     episode = inputs["episode"]
     scripts = [{"terminated": _make_script_of_ends(episode)}]
-    first, second = train(Settings(scripts, inputs["rollout"], rollouts=2)).rollouts
+    first, second = _list_rollouts(train, Settings(scripts, inputs["rollout"], rollouts=2))
     same = [
         abs(then - now[0, 0]) < _NEGLIGIBLE
         for now, later in ((first.means, second.means), (first.values, second.values))
@@ -147,7 +86,11 @@ def flag_changed_outputs_in_update(train: Train, inputs: Inputs) -> np.ndarray:
         }
         for count, (end, own) in enumerate(zip(ends, episodes, strict=False))
     ]
-    changes = train(Settings(scripts, steps, rollouts=2)).changes
+    training = train(Settings(scripts, steps, rollouts=2))
+    # observations are numbered in the order of collection, one environment after the other
+    order = np.argsort(training.evaluated[-1])
+    last = np.array([training.log_ratios[-1], training.value_changes[-1]])[:, order]
+    changes = last.reshape(2, -1, steps).swapaxes(1, 2)
     # steps of the second rollout before the first end in it
     before = np.arange(steps)[:, None] < -steps % np.array(episodes)
     has_moved = np.abs(changes) > _NEGLIGIBLE
@@ -165,7 +108,7 @@ def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
     settings = Settings(
         scripts, inputs["rollout"], minibatches=inputs["minibatches"], epochs=_EPOCHS
     )
-    rows = train(settings).minibatches
+    rows = train(settings).evaluated
     epochs = np.concatenate(rows).reshape(_EPOCHS, -1)
     ordered = [np.array_equal(epochs, np.sort(epochs)), bool((epochs == epochs[0]).all())]
     share = len(rows[0]) / settings.steps
@@ -188,18 +131,25 @@ def count_steps_in_loss_means(train: Train, inputs: Inputs) -> np.ndarray:
     """Return the number of steps in the mean of the policy, value and entropy loss, and in the
     normalisation of advantages.
     """
+    advantage, is_first = inputs["advantage"], np.zeros((inputs["rollout"], 2))
+    is_first[0, 0] = 1.0
 
-    def run_padded_update(**options: Any) -> Record:
+    def run_padded_update(**options: Any) -> RecordedTraining:
         weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}
-        return train(make_padded_settings(inputs, constant=True, **{**weights, **options}))
+        fixed = {"value": 0.0, "forgets": 0}
+        return train(make_padded_settings(inputs, **{**weights, **fixed, **options}))
 
-    advantage = inputs["advantage"]
-    spread = run_padded_update(advantage=0.0, entropy_coefficient=1.0)
+    def run_update_with_advantage(number: float, **options: Any) -> RecordedTraining:
+        stored = {"advantages": number * is_first}
+        return run_padded_update(stored=stored, normalize_advantage=False, **options)
+
+    spread = run_update_with_advantage(0.0, entropy_coefficient=1.0)
     trained = (
-        run_padded_update(advantage=advantage),
-        run_padded_update(advantage=0.0, value_coefficient=1.0),
+        run_update_with_advantage(advantage),
+        run_update_with_advantage(0.0, value_coefficient=1.0),
         spread,
-        run_padded_update(ratio=inputs["ratio"]),
+        # what the framework makes of the rewards, with its own normalisation
+        run_padded_update(ratios=[inputs["ratio"] ** is_first]),
     )
     policy, value, entropy, scaled = (require_one_number(record.losses) for record in trained)
     rows = 2.0 * inputs["rollout"]
@@ -219,7 +169,7 @@ def flag_bootstrapped_values(train: Train, inputs: Inputs) -> np.ndarray:
         {"rewards": reward, "truncated": _make_script_of_ends(episode, period=2 * steps)},
     ]
     settings = Settings(scripts, steps, rollouts=2, discount=discount)
-    first, second = train(settings).rollouts
+    first, second = _list_rollouts(train, settings)
     values = first.values[:, 1]
     added = (first.rewards[episode - 1, 1] - reward) / discount
     bootstrapped = (first.returns[-1, 1] - reward) / discount
@@ -239,7 +189,7 @@ def flag_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
     # rollouts are whole episodes; the policy's memory is off in the third, and the second begins
     # like it, where the value after a rollout changes the memory of the next one, too
     scripts = [{"terminated": _make_script_of_ends(steps)}]
-    _, second, third = train(Settings(scripts, steps, rollouts=3, forgets=2)).rollouts
+    _, second, third = _list_rollouts(train, Settings(scripts, steps, rollouts=3, forgets=2))
     changes = [np.ptp(second.values), np.abs(third.values - second.values).max()]
     return np.array([change > _NEGLIGIBLE for change in changes])
 
@@ -253,3 +203,20 @@ MEASUREMENTS: Mapping[str, Measurement] = {
     "recurrent.bootstrap": flag_bootstrapped_values,
     "recurrent.critic": flag_memory_of_critic,
 }
+
+
+def make_probe_averaged_over_agents(
+    measurement: Measurement, *trains: Train
+) -> Callable[[Inputs], np.ndarray]:
+    """Return a probe: the mean of a measurement over agents. If they differ, no variant fits."""
+    return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
+
+
+def make_probes(
+    *trains: Train, of_first: Collection[str]
+) -> dict[str, Callable[[Inputs], np.ndarray]]:
+    """Return detail -> probe, averaged over agents; those ``of_first`` have the first one alone."""
+    return {
+        id: make_probe_averaged_over_agents(measure, *(trains[:1] if id in of_first else trains))
+        for id, measure in MEASUREMENTS.items()
+    }

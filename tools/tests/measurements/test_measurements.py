@@ -11,13 +11,12 @@ from rlregress.catalogue import implementation, registry
 from rlregress.catalogue.judge import judge_observation
 from rlregress.faults import fault_tables
 from rlregress.formulas import schedules
-from rlregress.measurements import ddpg, dqn, ppo, ppo_loop, recurrent, sac, td3, trpo
+from rlregress.measurements import ddpg, dqn, ppo_loop, ppo_trainings, recurrent, sac, td3, trpo
 from rlregress.measurements.loss_minimum import find_argmin_of_loss
-from rlregress.measurements.recurrent import Record
 from rlregress.model.fault_results import DETAILS
 
 #: what several frameworks are measured by
-TABLES = (ddpg, dqn, ppo, ppo_loop, sac, td3, trpo)
+TABLES = (ddpg, dqn, ppo_trainings, sac, td3, trpo)
 #: families, and the details of each that a probe of each framework asks
 FAMILIES = {
     "ddpg": set(), "dqn": {"dqn.exploration.draw"}, "sac": set(), "td3": set(),
@@ -78,7 +77,9 @@ def test_what_is_no_answer():
     assert judge_observation(detail, probe({})).variant is None
     inputs = registry.get_detail("recurrent.padding").copy_inputs()
     with pytest.raises(RuntimeError, match="expected one step of the optimiser, found 2"):
-        recurrent.count_steps_in_loss_means(lambda _: Record(losses=[1.0, 1.0]), inputs)
+        recurrent.count_steps_in_loss_means(
+            lambda _: ppo_loop.RecordedTraining(losses=[1.0, 1.0]), inputs
+        )
     assert math.isnan(find_argmin_of_loss(lambda q: abs(q - 0.6)))
 
 

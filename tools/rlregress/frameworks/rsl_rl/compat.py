@@ -274,18 +274,25 @@ def list_reported_losses(update_result: Any) -> np.ndarray:
 
 
 def read_minibatch(minibatch: Any) -> Minibatch:
-    """Return a minibatch of an update; observations keep the axes that they have there."""
+    """Return a minibatch of an update; where there is memory, arrays are [steps, sequences, ..]."""
     if not isinstance(minibatch, tuple):
         own = ("actions", "values", "advantages", "returns", "old_actions_log_prob")
         observations, fields = minibatch.observations, [getattr(minibatch, name) for name in own]
+        further = [getattr(minibatch, "masks", None)]
     else:
         # before 3.0 the observations of the critic stand in between
         first = 1 if GROUPED else 2
         observations, fields = minibatch[0], list(minibatch[first : first + 5])
+        further = list(minibatch[first + 5 :])
+    observations = select_policy_observations(observations)
+    for mask in further:
+        # observations alone are padded, where an episode ends within a rollout
+        if isinstance(mask, torch.Tensor) and mask.dtype == torch.bool:
+            observations = rsl_rl.utils.unpad_trajectories(observations, mask)
     actions, *numbers = fields
     names = ("values", "advantages", "returns", "log_probs")
     return Minibatch(
-        copy_to_array(select_policy_observations(observations)),
+        copy_to_array(observations),
         copy_to_array(actions),
         **dict(zip(names, map(copy_to_flat_array, numbers), strict=True)),
     )

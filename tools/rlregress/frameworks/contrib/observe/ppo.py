@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import PROBED_ALGORITHMS
-from rlregress.frameworks.sb3.observe import ppo, ppo_loop, ppo_networks, rollout, traps
+from rlregress.frameworks.sb3.observe import ppo, ppo_networks
 from rlregress.probing.interface import Probe
 
 _CLIPPED = ("MaskablePPO", "RecurrentPPO")
@@ -16,7 +16,7 @@ _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
 _PROBES = {
     detail: probe
-    for module in (ppo, ppo_loop, ppo_networks, rollout, traps)
+    for module in (ppo, ppo_networks)
     for detail, probe in module.PROBES_OF_ALGORITHM.items()
 }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,12 +12,10 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import PROBED_ALGORITHMS
-from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
 from rlregress.measurements import recurrent
-from rlregress.measurements.recurrent import Record, Rollout, Settings
-from rlregress.probing.driven import fill_parameters
+from rlregress.measurements.ppo_trainings import Settings
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
@@ -45,93 +44,32 @@ class _DictionaryObservations(gymnasium.ObservationWrapper):
         return {"numbers": observation}
 
 
-def _note_means_of_rollouts(policy: Any, means: list[np.ndarray]) -> None:
-    def note_means(layer: Any, _: Any, outputs: torch.Tensor) -> None:
-        # updates repeat what was collected
-        if not policy.training:
-            means.append(outputs[:, 0].detach().numpy().copy())
-
-    policy.action_net.register_forward_hook(note_means)
-
-
-def _train_with_settings(
-    settings: Settings,
-    wrap: Callable[[Any], Any] = lambda environment: environment,
-    note_agent: Callable[[Any], None] = lambda agent: None,
-    **arguments: Any,
-) -> Record:
-    """Train with ``learn`` and these settings, and return the record.
-
-    Args:
-        wrap: makes the environment that is trained in of one that is scripted.
-        note_agent: called with the agent before the training.
-    """
-    record, agents = Record(), list[Any]()
-    means: list[np.ndarray] = []
-    # the entropy of a Gaussian is that of padding, too
-    discrete: Mapping[str, Any] = {"discrete": 2} if settings.constant else {}
-    environments = [Scripted(**script, **discrete) for script in settings.scripts]
-
-    def prepare_agent(agent: Any) -> None:
-        agents.append(agent)
-        note_agent(agent)
-        _make_outputs_depend_on_memory(agent)
-        if settings.constant:
-            _RECURRENT_PPO.set_value_to_number(agent, 0.0)
-        _note_means_of_rollouts(agent.policy, means)
-
-    def change_buffer(buffer: Any) -> None:
-        returns = buffer.advantages + buffer.values
-        stored = [np.array(means), buffer.values, buffer.rewards, returns]
-        means.clear()
-        record.rollouts.append(Rollout(*(numbers.astype(np.float64) for numbers in stored)))
-        if len(record.rollouts) == settings.forgets:
-            fill_parameters(agents[0].policy.lstm_actor.parameters(), 0.0)
-        if settings.advantage is not None:
-            buffer.advantages[:] = 0.0
-            buffer.advantages[0, 0] = settings.advantage
-        buffer.log_probs[0, 0] -= np.log(settings.ratio)
-
-    training = ppo_trainings.train_and_record(
+def _train_with_settings(settings: Settings, **arguments: Any) -> ppo_trainings.AgentTraining:
+    """Train with ``learn`` and these settings, and return the record."""
+    if settings.forgets == 0:
+        # the entropy of a Gaussian, or of a policy without memory, is that of padding, too
+        scripts = [{**script, "discrete": 2} for script in settings.scripts]
+        settings = replace(settings, scripts=scripts, forgets=None)
+    training = ppo_trainings.train(
         _RECURRENT_PPO,
-        gyms.vectorise_environments(*map(wrap, environments)),
-        settings.rollouts * settings.steps_of_all_environments,
-        n_steps=settings.steps,
-        batch_size=settings.steps_of_all_environments // settings.minibatches,
-        n_epochs=settings.epochs,
-        normalize_advantage=settings.advantage is None,
-        learning_rate=probe_agents.FROZEN,
+        settings,
+        prepare_agent=_make_outputs_depend_on_memory,
         policy_kwargs=dict(_LAYERS),
-        prepare_agent=prepare_agent,
-        change_buffer=change_buffer,
-        **settings.map_to_framework_names(
-            value_coefficient="vf_coef", entropy_coefficient="ent_coef", discount="gamma"
-        ),
+        # whether it does by default, and which returns it stores, are details of PPO
+        normalize_advantage=not settings.stored,
         **arguments,
     )
-    _copy_minibatches(record, training, settings)
-    return record
-
-
-def _copy_minibatches(
-    record: Record, training: ppo_trainings.AgentTraining, settings: Settings
-) -> None:
-    record.minibatches = training.evaluated
-    if len(training.evaluated[-1]) == settings.steps_of_all_environments:
-        # observations are numbered in the order of collection, one environment after the other
-        order = np.argsort(training.evaluated[-1], kind="stable")
-        last = np.array([training.log_ratios[-1], training.value_changes[-1]])[:, order]
-        record.changes = last.reshape(2, -1, settings.steps).swapaxes(1, 2)
-    record.losses, record.entropies = training.losses, training.entropies
+    for rollout in training.rollouts:
+        rollout.returns = rollout.advantages + rollout.values
+    return training
 
 
 def _measure_padding_in_divergence(inputs: Inputs) -> list[float]:
-    settings = recurrent.make_padded_settings(inputs)
-    agents: list[Any] = []
-    record = _train_with_settings(settings, note_agent=agents.append, target_kl=inputs["target"])
-    reported = agents[0].logger.name_to_value
+    settings = recurrent.make_padded_settings(inputs, target=inputs["target"])
+    training = _train_with_settings(settings)
+    reported = training.agent.logger.name_to_value
     divergence = reported["train/approx_kl"] > _NEGLIGIBLE
-    return [divergence, reported["train/clip_fraction"], len(record.losses)]
+    return [divergence, reported["train/clip_fraction"], len(training.losses)]
 
 
 def _measure_use_of_memory_in_predict(inputs: Inputs) -> list[float]:
@@ -158,16 +96,16 @@ def _measure_use_of_memory_in_predict(inputs: Inputs) -> list[float]:
     return [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
 
 
-_BOTH_BUFFERS = (_train_with_settings, partial(_train_with_settings, wrap=_DictionaryObservations))
-#: what is measured with both kinds of buffers
-_OF_BOTH = ("recurrent.update", "recurrent.padding")
+#: what is measured with one kind of rollout buffers alone
+_OF_FIRST = (
+    "recurrent.rollout", "recurrent.minibatches", "recurrent.bootstrap", "recurrent.critic",
+)  # fmt: skip
 PROBES: Mapping[str, Probe] = {
-    **{
-        id: recurrent.make_probe_averaged_over_agents(
-            measure, *(_BOTH_BUFFERS if id in _OF_BOTH else _BOTH_BUFFERS[:1])
-        )
-        for id, measure in recurrent.MEASUREMENTS.items()
-    },
+    **recurrent.make_probes(
+        _train_with_settings,
+        partial(_train_with_settings, wrap=_DictionaryObservations),
+        of_first=_OF_FIRST,
+    ),
     "recurrent.padding.divergence": _measure_padding_in_divergence,
     "recurrent.predict": _measure_use_of_memory_in_predict,
 }

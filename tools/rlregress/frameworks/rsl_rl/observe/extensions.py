@@ -14,10 +14,11 @@ from rsl_rl.algorithms import PPO
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised, make_runner
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.measurements.ppo_trainings import Settings, measure_ratios_of_reported_losses
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import list_linear_layers, make_output_constant
 from rlregress.probing.recorded_update import record_differentiated_losses
-from rlregress.probing.scripted import Scripted, make_counting_environment
+from rlregress.probing.scripted import Scripted
 from rlregress.probing.watched_updates import require_one_number, run_and_record_losses
 
 
@@ -103,7 +104,7 @@ def _measure_predictor_loss(inputs: Inputs) -> list[float]:
 
 
 def _measure_gradient_clip(inputs: Inputs) -> np.ndarray:
-    norms = _train_with_curiosity(1e3 * inputs["raw_norm"], 0.0).gradient_norms["predictor"]
+    norms = _train_with_curiosity(1e3 * inputs["raw_norm"], 0.0).predictor_norms
     return np.minimum(norms, inputs["cap"])
 
 
@@ -163,35 +164,21 @@ def _measure_losses_with_mirrored_samples(inputs: Inputs) -> list[float]:
     return [-policy, values[0] / values[1]]
 
 
-def _measure_ratios_of_reported_losses(inputs: Inputs) -> list[float]:
-    steps = inputs["steps"]
-    # PPO's additional losses, as far as it has them
+def _train_with_extensions(settings: Settings) -> trainings.AgentTraining:
+    """Train PPO with all losses that it can have beside its own."""
     further = {"rnd_cfg": compat.SMALL_CURIOSITY, "symmetry_cfg": compat.make_symmetry(False, 1.0)}
     parameters = inspect.signature(PPO).parameters
-    extensions = {name: option for name, option in further.items() if name in parameters}
+    extensions: dict[str, Any] = {
+        name: option for name, option in further.items() if name in parameters
+    }
 
-    def prepare_agent(agent: Any) -> None:
-        compat.fix_outputs(agent, critic=0.0)
+    def freeze_predictor_if_any(agent: Any) -> None:
         if getattr(agent, "rnd", None):
             _freeze_predictor(agent)
 
-    change = partial(
-        trainings.fill_storage, advantages=inputs["advantages"], returns=inputs["targets"]
-    )
-
-    def list_reported_losses(epochs: int, minibatches: int) -> np.ndarray:
-        numbers = {"num_learning_epochs": epochs, "num_mini_batches": minibatches}
-        options: dict[str, Any] = {**numbers, **extensions}
-        environment = make_counting_environment(steps)
-        # both have the same networks and actions
-        with torch.random.fork_rng():
-            return trainings.train_and_record(
-                environment, steps=steps, change=change, prepare=prepare_agent, **options
-            ).reported[0]
-
-    several = list_reported_losses(inputs["epochs"], inputs["minibatches"])
-    ratios = several / list_reported_losses(1, 1)
-    return [ratios.min(), ratios.max()]
+    # all have the same networks and actions
+    with torch.random.fork_rng():
+        return trainings.train(settings, prepare=freeze_predictor_if_any, **extensions)
 
 
 def _train_student(
@@ -252,7 +239,7 @@ PROBES: Mapping[str, Probe] = {
     "curiosity.learning_rate": _measure_policy_and_predictor_rates,
     "symmetry.loss": _measure_mirror_loss,
     "symmetry.samples": _measure_losses_with_mirrored_samples,
-    "logging.losses": _measure_ratios_of_reported_losses,
+    "logging.losses": partial(measure_ratios_of_reported_losses, _train_with_extensions),
     "distillation.actions": _measure_first_executed_action,
     "distillation.loss": _measure_loss_ratios_of_errors,
     "distillation.gradient": _measure_loss_over_window,

@@ -15,8 +15,9 @@ from rlregress.frameworks.rsl_rl.environments import GROUPS, SMALL, Vectorised, 
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import normalisation, normalisation_traps
 from rlregress.measurements.normalisation import Script, Walked
+from rlregress.measurements.ppo_trainings import measure_ratio_after_normalisation
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.scripted import Scripted, make_counting_environment
+from rlregress.probing.scripted import Scripted
 
 _NORMALISED = Networks(hidden=[16], normalised=True)
 
@@ -107,13 +108,6 @@ def _classify_critic_inputs(inputs: Inputs) -> np.ndarray:
     return np.isclose(scaled, [own, observed], rtol=[1e-2, 2e-2], atol=0.0)
 
 
-def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
-    steps = inputs["steps"]
-    environment = make_counting_environment(2 * steps)
-    training = trainings.train_and_record(environment, 2, steps=steps, networks=_NORMALISED)
-    return training.flag_policy_changes_at_start(2)
-
-
 PROBES: Mapping[str, Probe] = {
     "normalisation.observation": partial(normalisation.measure_normalised_observations, _walk),
     "normalisation.observation.clip": partial(normalisation.measure_last_observations, _walk),
@@ -133,7 +127,9 @@ PROBES: Mapping[str, Probe] = {
     ),
     "normaliser.until": _measure_mean_after_update_limit,
     "normaliser.ppo.critic": _classify_critic_inputs,
-    "normaliser.ppo.ratio": _measure_ratio_after_normalisation,
+    "normaliser.ppo.ratio": partial(
+        measure_ratio_after_normalisation, partial(trainings.train, networks=_NORMALISED)
+    ),
 }
 ABSENT: Mapping[str, str] = {
     "normaliser": "normalises observations alone, and has no replay buffer",

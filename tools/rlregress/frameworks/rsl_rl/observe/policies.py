@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,9 +15,10 @@ from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised, make_runner
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import recurrent
-from rlregress.measurements.recurrent import Record, Rollout, Settings
+from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.measurements.ppo_trainings import Settings
 from rlregress.probing.interface import Inputs, Probe, Unsupported
-from rlregress.probing.scripted import Scripted, make_counting_environment
+from rlregress.probing.scripted import make_counting_environment
 
 #: every way to make an action; the two laws of Gaussians take their mean apart by different lines
 _POLICIES: list[dict[str, Any]] = [
@@ -43,62 +43,10 @@ def _magnify_last_layers(agent: Any) -> None:
             compat.list_layers(agent, name)[-1].weight.mul_(100.0)
 
 
-def _zero_memory_of_policy(agent: Any) -> None:
-    layers = compat.find_acting_module(agent).modules()
-    # that of the critic follows, where both are in one module
-    memory = next(layer for layer in layers if isinstance(layer, torch.nn.RNNBase))
-    for parameter in memory.parameters():
-        torch.nn.init.zeros_(parameter)
-
-
-def _train_with_settings(memory: str, settings: Settings) -> Record:
+def _train_with_memory(memory: str, settings: Settings) -> RecordedTraining:
     """Train PPO with a "gru" or "lstm" and these settings; return the record."""
-    agents = []
-    rollouts = itertools.count(1)
-
-    def prepare_agent(agent: Any) -> None:
-        agents.append(agent)
-        _magnify_last_layers(agent)
-        if settings.constant:
-            compat.fix_outputs(agent, critic=0.0)
-            _zero_memory_of_policy(agent)
-
-    def change_storage(storage: Any) -> None:
-        if next(rollouts) == settings.forgets:
-            _zero_memory_of_policy(agents[0])
-        if settings.advantage is not None:
-            trainings.fill_storage(storage, advantages=0.0)
-            storage.advantages[0, 0] = settings.advantage
-        storage.actions_log_prob[0, 0] -= float(np.log(settings.ratio))
-
-    training = trainings.train_and_record(
-        Vectorised(*(Scripted(**script) for script in settings.scripts)),
-        settings.rollouts,
-        steps=settings.steps,
-        networks=Networks(hidden=[16], memory=memory),
-        num_mini_batches=settings.minibatches,
-        prepare=prepare_agent,
-        change=change_storage,
-        **trainings.map_settings(settings),
-    )
-    stored = [(own.means, own.values, own.rewards, own.returns) for own in training.rollouts]
-    record = Record(
-        # [steps, environments] each
-        [Rollout(*(numbers[..., 0] for numbers in own)) for own in stored],
-        # [steps, sequences] each
-        [evaluated.T.flatten() for evaluated in training.evaluated],
-        losses=training.losses,
-        entropies=training.entropies,
-    )
-    if settings.minibatches == 1:
-        last = training.log_ratios[-1], training.value_changes[-1]
-        record.changes = np.reshape(last, (2, settings.steps, -1))
-    return record
-
-
-_AGENTS = [partial(_train_with_settings, kind) for kind in ("gru", "lstm")]
-#: what is measured for agents with GRU alone
-_OF_ONE_AGENT = ("recurrent.minibatches", "recurrent.padding")
+    networks = Networks(hidden=[16], memory=memory)
+    return trainings.train(settings, networks, _magnify_last_layers)
 
 
 def _make_images(numbers: torch.Tensor) -> torch.Tensor:
@@ -182,12 +130,10 @@ def _measure_exported_networks(inputs: Inputs) -> list[bool]:
 
 
 PROBES: Mapping[str, Probe] = {
-    **{
-        id: recurrent.make_probe_averaged_over_agents(
-            measure, *(_AGENTS[:1] if id in _OF_ONE_AGENT else _AGENTS)
-        )
-        for id, measure in recurrent.MEASUREMENTS.items()
-    },
+    **recurrent.make_probes(
+        *(partial(_train_with_memory, kind) for kind in ("gru", "lstm")),
+        of_first=("recurrent.minibatches", "recurrent.padding"),
+    ),
     "policy.exported": _measure_exported_networks,
 }
 ABSENT: Mapping[str, str] = {

@@ -10,70 +10,14 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.environments import Vectorised, make_runner
+from rlregress.frameworks.rsl_rl.environments import make_runner
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
-from rlregress.measurements import ppo
 from rlregress.measurements import ppo_loop as loop
+from rlregress.measurements import ppo_trainings as measured
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import read_log10_adam_eps
 from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
-from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
-from rlregress.probing.watched_updates import require_one_number
-
-
-def _run_update(settings: ppo.Settings) -> ppo.Effects:
-    """Run one PPO update with these settings; return its loss and derivatives."""
-    algorithm = trainings.map_settings(settings)
-    if settings.value_clip is not None:
-        algorithm["use_clipped_value_loss"] = settings.value_clip > 0.0
-    if not settings.gradients_clipped:
-        algorithm["max_grad_norm"] = trainings.NO_CLIP
-    filled = {name: getattr(settings, name) for name in ("advantages", "returns", "ratios")}
-    training = trainings.train_and_record(
-        Scripted(),
-        steps=settings.count,
-        prepare=partial(
-            compat.fix_outputs, critic=settings.value, log_deviation=settings.log_deviation
-        ),
-        change=partial(trainings.fill_storage, values=settings.old_values, **filled),
-        **algorithm,
-    )
-    return ppo.Effects(
-        require_one_number(training.losses),
-        require_one_number(training.gradient_norms["policy"]),
-        training.get_gradient_of_last_bias("critic"),
-        require_one_number(training.log_std_gradients),
-    )
-
-
-def _list_policy_losses_for_rewards(
-    inputs: Inputs, minibatches: int, **algorithm: Any
-) -> list[float]:
-    """Return the policy losses of a rollout in which each reward equals the step's advantage."""
-    rewards = inputs["advantages"]
-    return trainings.train_and_record(
-        Scripted(rewards=rewards, terminated=1.0),
-        steps=len(rewards),
-        change=partial(trainings.fill_storage, ratios=inputs["ratio"]),
-        prepare=partial(compat.fix_outputs, critic=0.0),
-        num_mini_batches=minibatches,
-        clip_param=0.2,
-        value_loss_coef=0.0,
-        entropy_coef=0.0,
-        **algorithm,
-    ).losses
-
-
-def _measure_loss_with_normalised_advantages(inputs: Inputs) -> np.ndarray:
-    minibatches = len(inputs["advantages"]) // inputs["minibatch_size"]
-    return np.array([np.mean(_list_policy_losses_for_rewards(inputs, minibatches))])
-
-
-def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> list[float]:
-    single_step = {"advantages": [inputs["advantage"]], "ratio": 1.0}
-    options = {"normalize_advantage_per_mini_batch": True}
-    (loss,) = _list_policy_losses_for_rewards(single_step, 1, **options)
-    return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
+from rlregress.probing.scripted import Scripted
 
 
 def _measure_adam_epsilon(inputs: Inputs) -> list[float]:
@@ -82,41 +26,6 @@ def _measure_adam_epsilon(inputs: Inputs) -> list[float]:
     models = compat.find_acting_module(agent), getattr(agent, "critic", None)
     parameters = [p for model in models if model is not None for p in model.parameters()]
     return [read_log10_adam_eps(agent.optimizer, parameters)]
-
-
-def _train_with_settings(settings: loop.Settings) -> trainings.AgentTraining:
-    """Train PPO with these settings, and return the record."""
-    environments = [
-        make_counting_environment(settings.total, **settings.make_environment_script())
-        for _ in range(settings.environments)
-    ]
-    fixed, filled = {}, {}
-    options: dict[str, Any] = {}
-    if settings.monte_carlo:
-        fixed["critic"] = 0.0
-        options.update(gamma=1.0, lam=1.0)
-    if settings.advantage is not None:
-        filled["advantages"] = settings.advantage
-        options.update(value_loss_coef=0.0, entropy_coef=0.0, max_grad_norm=trainings.NO_CLIP)
-    return trainings.train_and_record(
-        Vectorised(*environments),
-        settings.total // (settings.steps * settings.environments),
-        steps=settings.steps,
-        num_mini_batches=settings.minibatches,
-        prepare=partial(compat.fix_outputs, **fixed),
-        change=partial(trainings.fill_storage, ratios=settings.ratio, **filled),
-        **{**options, **trainings.map_settings(settings)},
-    )
-
-
-def _list_stored_observations_of_rollouts(inputs: Inputs) -> list[float]:
-    limit = inputs["time_limit"]
-    environment = make_counting_environment(
-        limit, truncated=make_script_of_end_after(limit), restarts=True
-    )
-    training = trainings.train_and_record(environment, 3, steps=5)
-    arrays = [array for rollout in training.rollouts for array in vars(rollout).values()]
-    return [*np.concatenate(training.stored), any((array == limit).any() for array in arrays)]
 
 
 def _make_adaptive_settings(inputs: Inputs) -> dict[str, Any]:
@@ -215,20 +124,15 @@ ABSENT: Mapping[str, str] = {
     "ppo.learning_rate.negative": _NO_SCHEDULE,
 }
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measure, _run_update) for id, measure in ppo.MEASUREMENTS.items()},
-    "ppo.advantage_normalisation": _measure_loss_with_normalised_advantages,
-    "ppo.advantage_normalisation.epsilon": partial(_list_policy_losses_for_rewards, minibatches=1),
-    "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
-    "ppo.adam.epsilon": _measure_adam_epsilon,
     **{
-        id: partial(measure, _train_with_settings)
-        for id, measure in loop.MEASUREMENTS.items()
+        id: partial(measure, trainings.train)
+        for id, measure in measured.MEASUREMENTS.items()
         if id not in ABSENT
     },
+    "ppo.adam.epsilon": _measure_adam_epsilon,
     "ppo.parallel_gradient": partial(
-        count_processes_and_backward_passes_per_step, _train_with_settings
+        count_processes_and_backward_passes_per_step, partial(measured.run_loop, trainings.train)
     ),
-    "ppo.segments": _list_stored_observations_of_rollouts,
     "ppo.learning_rate.adaptive": lambda inputs: _measure_rates_after_divergences(
         inputs, inputs["divergences"]
     ),

@@ -1,15 +1,14 @@
-"""Probes of PPO's networks and of parts of its loss, for ``ppo_loop``."""
+"""Probes of PPO's networks and of the actions that they choose."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.sb3.observe.helpers import ppo_updates
+from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.observe.helpers.on_policy import (
     AlgorithmProbe,
     ProbedPPO,
@@ -20,11 +19,13 @@ from rlregress.probing.layers import (
     describe_ppo_networks_as_numbers,
     list_linear_layers,
     make_output_constant,
+    measure_ppo_initialisation,
 )
 
 
 def _make_agent_with_bounds(algorithm: ProbedPPO, low: float = -1.0, high: float = 1.0) -> Any:
-    return algorithm.make_agent(algorithm.make_environment(low, high), n_steps=8, batch_size=8)
+    environment = algorithm.make_environment(low=low, high=high)
+    return algorithm.make_agent(environment, n_steps=8, batch_size=8)
 
 
 def _measure_networks(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
@@ -59,25 +60,30 @@ def _measure_actions_at_fixed_means(algorithm: ProbedPPO, inputs: Inputs) -> np.
     return np.array(executed)
 
 
-def _measure_finiteness_and_loss_of_single_sample(
-    algorithm: ProbedPPO, inputs: Inputs
-) -> np.ndarray:
-    with warnings.catch_warnings():
-        # a minibatch of one can only be the last of a rollout, of which the agent warns
-        warnings.simplefilter("ignore")
-        agent = ppo_updates.make_one_rollout_agent(
-            algorithm, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
-        )
-        # of one number there is no deviation, and PyTorch warns of it
-        advantage = inputs["advantage"]
-        loss = ppo_updates.list_total_losses(algorithm, agent, advantages=advantage)[-1]
-    return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
+def _measure_initialisation(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
+    sizes = dict.fromkeys(("pi", "vf"), [inputs["hidden"]] * 2)
+    bound = np.ones(inputs["action_dimensions"])
+    environment = algorithm.make_environment(
+        low=-bound, high=bound, observation_dimensions=inputs["observation_dimensions"]
+    )
+    networks = {"net_arch": compat.convert_networks_to_net_arch(sizes)}
+    agent = algorithm.make_agent(environment, n_steps=8, batch_size=8, policy_kwargs=networks)
+    policy = agent.policy
+    parts = (
+        policy.mlp_extractor.policy_net,
+        policy.action_net,
+        policy.mlp_extractor.value_net,
+        policy.value_net,
+    )
+    return np.array(
+        measure_ppo_initialisation([own for part in parts for own in list_linear_layers(part)])
+    )
 
 
 #: detail -> probe of PPO, or of a class like it
 PROBES_OF_ALGORITHM: Mapping[str, AlgorithmProbe] = {
-    "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
     "ppo.networks": _measure_networks,
+    "ppo.initialisation": _measure_initialisation,
     "ppo.log_std": _measure_log_std,
     "ppo.action.distribution": _measure_actions_at_fixed_means,
 }

@@ -12,12 +12,6 @@ import torch
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
-from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
-from rlregress.frameworks.sb3.observe.helpers.on_policy import (
-    AlgorithmProbe,
-    ProbedPPO,
-    bind_probes_to_ppo,
-)
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.isolation import shift_seed
@@ -27,95 +21,11 @@ from rlregress.probing.scripted import Scripted
 _ROWS = 8
 
 
-def _make_agent_whose_value_is_observation(
-    algorithm: ProbedPPO, environment: Any, steps: int, **arguments: Any
-) -> Any:
-    """Return an agent before any rollout, whose value of an observation equals the observation."""
-    agent = algorithm.make_one_epoch_agent(
-        environment,
-        n_steps=steps,
-        batch_size=steps,
-        learning_rate=probe_agents.FROZEN,
-        policy_kwargs=dict(algorithm.linear),
-        **arguments,
-    )
-    algorithm.set_value_to_observation(agent)
-    return agent
-
-
-def _measure_lambda_zero(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    environment = algorithm.make_environment(
-        observations=inputs["values"],
-        next_observations=inputs["next_values"],
-        rewards=inputs["rewards"],
-    )
-    steps = len(inputs["rewards"])
-    agent = _make_agent_whose_value_is_observation(
-        algorithm, environment, steps, gamma=inputs["discount"], gae_lambda=0.0
-    )
-    try:
-        agent.learn(steps)
-    except (IndexError, ValueError, ZeroDivisionError) as error:
-        if not was_raised_in(error, "stable_baselines3"):
-            raise
-        return np.array([1.0] + [0.0] * steps)
-    return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
-
-
-def _measure_advantage_after_value_change(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    environment = algorithm.make_environment(
-        observations=inputs["value"],
-        next_observations=inputs["value"],
-        rewards=[0.0, inputs["reward"]],
-        terminated=[0.0, 1.0],
-    )
-    agent = _make_agent_whose_value_is_observation(
-        algorithm, environment, 2, gamma=inputs["discount"]
-    )
-    buffer = agent.rollout_buffer
-    estimate = buffer.compute_returns_and_advantage
-
-    def change_values_later(*arguments: Any, **keywords: Any) -> None:
-        algorithm.set_value_to_number(agent, inputs["next_value"])
-        estimate(*arguments, **keywords)
-
-    with mock.patch.object(buffer, "compute_returns_and_advantage", change_values_later):
-        agent.learn(2)
-    return np.array([float(buffer.advantages.flatten()[-1])])
-
-
-def _measure_deterministic_centre(inputs: Inputs) -> np.ndarray:
-    agent = probe_agents.make_small_off_policy_agent(TD3, Scripted(inputs["low"], inputs["high"]))
+def _measure_centre(algorithm_class: Any, inputs: Inputs) -> np.ndarray:
+    environment = Scripted(inputs["low"], inputs["high"])
+    agent = probe_agents.make_small_off_policy_agent(algorithm_class, environment)
     make_output_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
-
-
-def _measure_gaussian_centre(inputs: Inputs) -> np.ndarray:
-    agent = probe_agents.make_small_off_policy_agent(SAC, Scripted(inputs["low"], inputs["high"]))
-    make_output_constant(agent.actor.mu, 0.0)
-    return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
-
-
-def _measure_executed_action_beyond_bounds(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    environment = algorithm.make_environment(inputs["low"], inputs["high"])
-    agent = _make_agent_whose_value_is_observation(algorithm, environment, 2)
-    make_output_constant(agent.policy.action_net, inputs["mean"])
-    with torch.no_grad():
-        agent.policy.log_std.fill_(-20.0)
-    agent.learn(2)
-    return np.array([environment.received[0].item()])
-
-
-def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
-    count = inputs["count"]
-    agent = probe_agents.make_agent(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
-    make_output_constant(agent.policy.action_net, inputs["mean"])
-    agent.train = lambda *_, **__: None
-    agent.learn(count)
-    (batch,) = list(agent.rollout_buffer.get(count))
-    with torch.no_grad():
-        _, now, _ = agent.policy.evaluate_actions(batch.observations, batch.actions)
-    return np.array([float((torch.abs(now - batch.old_log_prob) > 0.01).double().mean())])
 
 
 def _measure_critic_count(inputs: Inputs) -> np.ndarray:
@@ -205,33 +115,6 @@ def _measure_ratios_of_logged_kl(inputs: Inputs) -> np.ndarray:
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _measure_reported_losses_by_minibatch_count(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:
-    steps, minibatches = inputs["steps"], inputs["minibatches"]
-    named = [f"train/{name}_loss" for name in ("policy_gradient", "value", "entropy")]
-
-    def change_buffer(buffer: Any) -> None:
-        buffer.advantages[:, 0], buffer.returns[:, 0] = inputs["advantages"], inputs["targets"]
-
-    def list_reported_losses(epochs: int, rows: int) -> np.ndarray:
-        training = ppo_trainings.train_and_record(
-            algorithm,
-            algorithm.make_environment(),
-            steps,
-            n_steps=steps,
-            batch_size=rows,
-            n_epochs=epochs,
-            change_buffer=change_buffer,
-            prepare_agent=lambda agent: algorithm.set_value_to_number(agent, 0.0),
-            normalize_advantage=False,
-            learning_rate=probe_agents.FROZEN,
-        )
-        return np.array([training.agent.logger.name_to_value[name] for name in named])
-
-    losses = list_reported_losses(inputs["epochs"], steps // minibatches)
-    ratios = losses / list_reported_losses(1, steps)
-    return np.array([ratios.min(), ratios.max()])
-
-
 def _measure_update_count(inputs: Inputs) -> np.ndarray:
     agent = _make_agent_with_full_rollout(inputs)
     agent.train()
@@ -254,18 +137,9 @@ def _flag_failure_before_policy_update(inputs: Inputs) -> np.ndarray:
     return np.array([0.0])
 
 
-#: detail -> probe of PPO, or of a class like it
-PROBES_OF_ALGORITHM: Mapping[str, AlgorithmProbe] = {
-    "gae.lambda_zero": _measure_lambda_zero,
-    "gae.stored_values": _measure_advantage_after_value_change,
-    "policy.out_of_bounds": _measure_executed_action_beyond_bounds,
-    "logging.losses": _measure_reported_losses_by_minibatch_count,
-}
 PROBES: Mapping[str, Probe] = {
-    **bind_probes_to_ppo(PROBES_OF_ALGORITHM),
-    "policy.centre.deterministic": _measure_deterministic_centre,
-    "policy.centre.gaussian": _measure_gaussian_centre,
-    "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
+    "policy.centre.deterministic": partial(_measure_centre, TD3),
+    "policy.centre.gaussian": partial(_measure_centre, SAC),
     "networks.critic_count": _measure_critic_count,
     "dqn.exploration.draw": partial(measure_share_of_mixed_exploration, DQN),
     "collection.truncated_flags": _measure_truncated_flags,

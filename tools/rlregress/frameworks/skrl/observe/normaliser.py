@@ -18,7 +18,7 @@ from rlregress.frameworks.skrl.agents import (
     call_after_model,
     make_scaler_settings,
 )
-from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train_and_record
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train
 from rlregress.measurements import normalisation
 from rlregress.measurements.normalisation import (
     Script,
@@ -26,10 +26,10 @@ from rlregress.measurements.normalisation import (
     count_steps_of_script,
     make_script_of_observations,
 )
+from rlregress.measurements.ppo_trainings import Settings, measure_ratio_after_normalisation
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_output_constant
-from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
+from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
 
 def _make_scaler(deviation: float = 1.0, **options: Any) -> Any:
@@ -76,37 +76,18 @@ def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> np.ndarray:
 
 
 def _measure_scaled_value_and_returns(inputs: Inputs) -> np.ndarray:
-    rewards = inputs["rewards"]
-    targets: list[np.ndarray] = []
-
-    def copy_targets(tensors: Any) -> None:
-        value, *_ = tensors["values"][:, 0, 0].double().numpy()
-        targets.append(np.array([value, *tensors["returns"][:, 0, 0].double().numpy()]))
-
-    train_and_record(
-        len(rewards),
-        Scripted(rewards=rewards, terminated=1.0),
-        rollouts=len(rewards),
-        change=copy_targets,
-        prepare=lambda training: make_output_constant(training.models["value"], inputs["value"]),
-        learning_rate=0.0,
-        **make_scaler_settings("value"),
-    )
-    return targets[0]
+    script = {"rewards": inputs["rewards"], "terminated": 1.0}
+    settings = Settings([script], len(inputs["rewards"]), value=inputs["value"])
+    (rollout,) = train(settings, **make_scaler_settings("value")).rollouts
+    return np.array([rollout.values.flat[0], *rollout.returns.flat])
 
 
-def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
-    steps = int(inputs["steps"])
-    training = train_and_record(
-        2 * steps,
-        make_counting_environment(2 * steps),
-        rollouts=steps,
-        layers=Layers(sizes=()),
-        prepare=lambda trained: fill_parameters(trained.models["policy"].net.parameters(), 1.0),
-        learning_rate=0.0,
-        **make_scaler_settings("observation"),
-    )
-    return training.flag_policy_changes_at_start(2)
+_train_linear_policy = partial(
+    train,
+    prepare=lambda training: fill_parameters(training.models["policy"].net.parameters(), 1.0),
+    layers=Layers(sizes=()),
+    **make_scaler_settings("observation"),
+)
 
 
 def _make_sac_training_with_steps(steps: int, *environment: Scripted) -> AgentSetup:
@@ -162,7 +143,7 @@ PROBES: Mapping[str, Probe] = {
     "normaliser.one_row": _measure_finiteness_after_one_row,
     "normaliser.inverse": _measure_inverse_scaling,
     "normaliser.ppo.targets": _measure_scaled_value_and_returns,
-    "normaliser.ppo.ratio": _measure_ratio_after_normalisation,
+    "normaliser.ppo.ratio": partial(measure_ratio_after_normalisation, _train_linear_policy),
     "normaliser.sac.rows": _count_scaler_updates,
     "normalisation.observation.clip": _measure_clip,
     "normalisation.fixed.epsilon": _measure_epsilon_with_fixed_statistics,

@@ -1,93 +1,29 @@
-"""Probes of PPO's update: its own ``update`` on a rollout that its trainer collected."""
+"""Probes of PPO: measurements of trainings by skrl's own trainer, its schedule and its models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
+from skrl.resources.schedulers.torch import KLAdaptiveLR
 
 from rlregress.frameworks.skrl.agents import AgentSetup
 from rlregress.frameworks.skrl.observe.drivers import instantiated
-from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import (
-    make_change_of_tensors,
-    train_and_record,
-)
-from rlregress.measurements import ppo
-from rlregress.probing import watched_updates
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train
+from rlregress.measurements import ppo_trainings as measured
 from rlregress.probing.driven import fill_parameters
-from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.layers import (
     list_linear_layers,
     make_output_constant,
     measure_ppo_initialisation,
     read_log10_adam_eps,
 )
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import Scripted
-
-
-def _run_update(settings: ppo.Settings) -> ppo.Effects:
-    """Run one PPO update with these settings; return its loss and derivatives."""
-
-    def prepare_agent(training: AgentSetup) -> None:
-        make_output_constant(training.models["value"], settings.value)
-        fill_parameters([training.models["policy"].log_std], settings.log_deviation)
-
-    training = train_and_record(
-        settings.count,
-        rollouts=settings.count,
-        change=make_change_of_tensors(
-            settings.advantages, settings.returns, settings.old_values, settings.ratios
-        ),
-        prepare=prepare_agent,
-        learning_rate=0.0,
-        **settings.map_to_framework_names(
-            clip_range="ratio_clip",
-            value_clip="value_clip",
-            value_coefficient="value_loss_scale",
-            entropy_coefficient="entropy_loss_scale",
-        ),
-        **({} if settings.gradients_clipped else {"grad_norm_clip": 0.0}),
-    )
-    return ppo.Effects(
-        watched_updates.require_one_number(training.losses),
-        watched_updates.require_one_number(training.gradient_norms),
-        training.value_gradients[-1],
-        training.log_std_gradients[-1],
-    )
-
-
-def _measure_loss_of_estimated_advantages(inputs: Inputs, minibatches: int) -> float:
-    """Return the policy loss of a rollout whose estimated advantages are those of the inputs.
-
-    V is 0 and nothing follows a step, so that rewards are advantages.
-    """
-    rewards = inputs["advantages"]
-    training = train_and_record(
-        len(rewards),
-        Scripted(rewards=rewards, terminated=1.0),
-        rollouts=len(rewards),
-        change=lambda tensors: tensors["log_prob"].sub_(float(np.log(inputs["ratio"]))),
-        prepare=lambda trained: fill_parameters(trained.models["value"].parameters(), 0.0),
-        mini_batches=minibatches,
-        learning_rate=0.0,
-        value_loss_scale=0.0,
-        ratio_clip=0.2,
-    )
-    return float(np.mean(training.losses))
-
-
-def _measure_loss_with_normalised_advantages(inputs: Inputs) -> float:
-    return _measure_loss_of_estimated_advantages(
-        inputs, len(inputs["advantages"]) // int(inputs["minibatch_size"])
-    )
-
-
-def _measure_finiteness_and_loss_of_single_sample(inputs: Inputs) -> list[float]:
-    single_step = {"advantages": [inputs["advantage"]], "ratio": 1.0}
-    loss = _measure_loss_of_estimated_advantages(single_step, 1)
-    return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
 
 
 def _measure_adam_epsilon(inputs: Inputs) -> float:
@@ -115,68 +51,89 @@ def _measure_log_std(inputs: Inputs) -> list[float]:
     return [logs[0], abs(logs[1] - logs[0]) > 1e-6]
 
 
-def _make_training_with_policy(
-    inputs: Inputs, mean: float, log_deviation: float = -20.0
-) -> AgentSetup:
-    training = AgentSetup("ppo", Scripted(inputs["low"], inputs["high"]), rollouts=100)
-    make_output_constant(training.models["policy"], mean)
-    fill_parameters([training.models["policy"].log_std], log_deviation)
-    return training
-
-
-def _measure_action_bounding(inputs: Inputs) -> list[float]:
-    executed, stored = [], []
-    for mean in inputs["samples"]:
-        training = _make_training_with_policy(inputs, mean)
-        training.run_steps(1)
-        executed.append(training.environments[0].received[-1].item())
-        stored.append(float(training.read_stored_tensor("actions")[0]))
-    return executed + stored
-
-
 def _measure_actions_at_fixed_means(inputs: Inputs) -> list[float]:
     executed = []
     for mean in inputs["means"]:
-        training = _make_training_with_policy(inputs, mean, float(np.log(inputs["scale"])))
+        training = AgentSetup("ppo", Scripted(inputs["low"], inputs["high"]), rollouts=100)
+        make_output_constant(training.models["policy"], mean)
+        fill_parameters([training.models["policy"].log_std], float(np.log(inputs["scale"])))
         training.make_trainer(1).eval()
         executed.append(training.environments[0].received[-1].item())
     return executed
 
 
-def _measure_action_beyond_bounds(inputs: Inputs) -> np.ndarray:
-    training = _make_training_with_policy(inputs, inputs["mean"])
-    training.run_steps(1)
-    return training.environments[0].received[-1]
+def _make_recording_scheduler(divergences: list[float]) -> Any:
+    """Return a class of skrl's adaptive schedule that records each divergence it is passed."""
+    try:
+        KLAdaptiveLR(AgentSetup("ppo").optimizers["policy"])
+    except TypeError as error:
+        raise Unsupported(f"its schedule does not run on this PyTorch: {error}") from error
+
+    class Recorded(KLAdaptiveLR):
+        def step(self, kl: Any = None, **epoch: Any) -> None:
+            """Record the divergence, and step skrl's scheduler."""
+            # the first step is one of the constructor
+            if kl is not None:
+                divergences.append(float(kl))
+            super().step(kl, **epoch)
+
+    return Recorded
 
 
-def _measure_share_of_wrong_log_probs(inputs: Inputs) -> float:
-    count = int(inputs["count"])
-    training = train_and_record(
-        count,
-        rollouts=count,
-        learning_rate=0.0,
-        prepare=lambda trained: make_output_constant(trained.models["policy"], inputs["mean"]),
+def _measure_kl_estimate(inputs: Inputs) -> list[float]:
+    divergences: list[float] = []
+    train(
+        measured.Settings(
+            steps=len(inputs["ratios"]),
+            # policy and value network get no gradient
+            stored={"advantages": 0.0, "returns": 0.0, "values": 0.0},
+            ratios=[inputs["ratios"]],
+            learning_rate=1e-12,
+        ),
+        learning_rate_scheduler=_make_recording_scheduler(divergences),
     )
-    return float(np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01))
+    return divergences
 
 
-PROBES: Mapping[str, Probe] = {
-    **{id: partial(measure, _run_update) for id, measure in ppo.MEASUREMENTS.items()},
-    "ppo.advantage_normalisation": _measure_loss_with_normalised_advantages,
-    "ppo.advantage_normalisation.epsilon": lambda i: _measure_loss_of_estimated_advantages(i, 1),
-    "ppo.advantage_normalisation.single": _measure_finiteness_and_loss_of_single_sample,
-    "ppo.adam.epsilon": _measure_adam_epsilon,
-    "ppo.initialisation": _measure_initialisation,
-    "ppo.log_std": _measure_log_std,
-    "ppo.action.bounding": _measure_action_bounding,
-    "ppo.action.distribution": _measure_actions_at_fixed_means,
-    "policy.out_of_bounds": _measure_action_beyond_bounds,
-    "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
-}
+def _measure_learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
+    train_adaptively = partial(
+        train,
+        learning_rate_scheduler=_make_recording_scheduler([]),
+        learning_rate_scheduler_kwargs={"kl_threshold": float(inputs["target"])},
+    )
+    return measured.MEASUREMENTS["ppo.learning_rate.adaptive"](train_adaptively, inputs)
+
+
 _WRITTEN_BY_USERS = "has no networks: users write models"
+_NO_SCHEDULE = "has schedules of the learning rate alone"
+_ONE_ESTIMATOR = "estimates advantages by one function, without such a switch"
 ABSENT: Mapping[str, str] = {
     "ppo.networks": _WRITTEN_BY_USERS,
     "ppo.adam.epsilon.custom": "has no options of the optimiser to set",
+    "ppo.minibatches.remainder": "has no remainder: minibatches are equal parts (ppo.minibatches)",
+    "ppo.clip_range.schedule.asked": _NO_SCHEDULE,
+    "ppo.entropy.schedule": _NO_SCHEDULE,
     "policy.centre.deterministic": _WRITTEN_BY_USERS,
     "policy.centre.gaussian": _WRITTEN_BY_USERS,
+    "gae.reset_env": _ONE_ESTIMATOR,
+    "gae.kernel": _ONE_ESTIMATOR,
+}
+PROBES: Mapping[str, Probe] = {
+    **{
+        id: partial(measure, train)
+        for id, measure in measured.MEASUREMENTS.items()
+        if id not in ABSENT
+    },
+    "ppo.adam.epsilon": _measure_adam_epsilon,
+    "ppo.initialisation": _measure_initialisation,
+    "ppo.log_std": _measure_log_std,
+    "ppo.action.distribution": _measure_actions_at_fixed_means,
+    "ppo.kl_estimator": _measure_kl_estimate,
+    "ppo.parallel_gradient": partial(
+        count_processes_and_backward_passes_per_step, partial(measured.run_loop, train)
+    ),
+    "ppo.learning_rate.adaptive": _measure_learning_rate_adaptive,
+    "gae.truncation.asked": partial(
+        measured.measure_advantages, partial(train, time_limit_bootstrap=True)
+    ),
 }

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
-import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import AgentSetup, Layers, call_after_model
+from rlregress.frameworks.skrl.agents import AgentSetup, Layers
 from rlregress.frameworks.skrl.observe.helpers import ppo_trainings
 from rlregress.frameworks.skrl.recurrent_layers import Recurrence
 from rlregress.measurements import recurrent
-from rlregress.measurements.recurrent import Record, Rollout, Settings
+from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.measurements.ppo_trainings import Settings
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import find_last_linear_layer, make_output_constant
+from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
 #: actions that differ by less are the same
@@ -35,68 +34,17 @@ def _make_outputs_depend_on_memory(training: AgentSetup) -> None:
             find_last_linear_layer(model).weight.mul_(1000.0)
 
 
-def _zero_recurrent_parameters(training: AgentSetup) -> None:
-    """Set the parameters of the policy's recurrent layers to 0, so that they output zeros."""
-    fill_parameters(training.models["policy"].recurrent.parameters(), 0.0)
-
-
-def _train_with_settings(memory: str, settings: Settings) -> Record:
+def _train_with_memory(memory: str, settings: Settings) -> RecordedTraining:
     """Train PPO with a "gru" or "lstm" and these settings; return the record."""
-    record = Record()
-    trainings: list[AgentSetup] = []
-    means: list[np.ndarray] = []
-
-    def note_means(inputs: Any, outputs: Any) -> None:
-        if "taken_actions" not in inputs:
-            means.append(outputs[-1]["mean_actions"][:, 0].detach().numpy().copy())
-
-    def prepare_agent(training: AgentSetup) -> None:
-        trainings.append(training)
-        call_after_model(training.models["policy"], note_means)
-        _make_outputs_depend_on_memory(training)
-        if settings.constant:
-            make_output_constant(training.models["value"], 0.0)
-            _zero_recurrent_parameters(training)
-
-    def change_tensors(tensors: dict[str, torch.Tensor]) -> None:
-        names = ("values", "rewards", "returns")
-        stored = [trainings[0].read_stored_tensor(name)[..., 0].numpy().copy() for name in names]
-        record.rollouts.append(Rollout(np.array(means), *stored))
-        means.clear()
-        if len(record.rollouts) == settings.forgets:
-            _zero_recurrent_parameters(trainings[0])
-        if settings.advantage is not None:
-            fill_parameters([tensors["advantages"]], 0.0)
-            tensors["advantages"][0, 0] = settings.advantage
-        tensors["log_prob"][0, 0] -= float(np.log(settings.ratio))
-
-    discount = {} if settings.discount is None else {"discount_factor": settings.discount}
     # minibatches have to be whole sequences
     steps = settings.steps if settings.minibatches == 1 else 2
-    training = ppo_trainings.train_and_record(
-        settings.rollouts * settings.steps,
-        *(Scripted(**script) for script in settings.scripts),
-        rollouts=settings.steps,
+    return ppo_trainings.train(
+        settings,
+        _make_outputs_depend_on_memory,
         layers=Layers(memory=Recurrence(memory, steps)),
         vectorised=None if len(settings.scripts) == 1 else _VECTORISED,
-        prepare=prepare_agent,
-        change=change_tensors,
-        mini_batches=settings.minibatches,
-        learning_epochs=settings.epochs,
-        learning_rate=0.0,
         time_limit_bootstrap=True,
-        **settings.map_to_framework_names(
-            value_coefficient="value_loss_scale", entropy_coefficient="entropy_loss_scale"
-        ),
-        **discount,
     )
-    record.minibatches = training.evaluated
-    if settings.minibatches == 1:
-        # one environment behind the other
-        last = np.array([training.log_ratios[-1], training.value_changes[-1]])
-        record.changes = last.reshape(2, -1, settings.steps).swapaxes(1, 2)
-    record.losses, record.entropies = training.losses, training.entropies
-    return record
 
 
 def _make_recurrent_training(*environments: Scripted) -> AgentSetup:
@@ -138,16 +86,11 @@ def _measure_memory_between_actions(inputs: Inputs) -> list[float]:
     return [*map(_does_second_action_differ, (False, True, None)), *evaluated]
 
 
-_AGENTS = [partial(_train_with_settings, kind) for kind in ("gru", "lstm")]
-#: what is measured for agents with GRU alone
-_OF_ONE_AGENT = ("recurrent.minibatches", "recurrent.padding")
 PROBES: Mapping[str, Probe] = {
-    **{
-        id: recurrent.make_probe_averaged_over_agents(
-            measure, *(_AGENTS[:1] if id in _OF_ONE_AGENT else _AGENTS)
-        )
-        for id, measure in recurrent.MEASUREMENTS.items()
-    },
+    **recurrent.make_probes(
+        *(partial(_train_with_memory, kind) for kind in ("gru", "lstm")),
+        of_first=("recurrent.minibatches", "recurrent.padding"),
+    ),
     "recurrent.predict": _measure_memory_between_actions,
 }
 ABSENT: Mapping[str, str] = {

@@ -32,17 +32,9 @@ class ProbedMaskablePPO(ProbedPPO):
 
     algorithm_class = MaskablePPO
 
-    def make_environment(self, *bounds: Any, **script: Any) -> Any:
+    def make_environment(self, **script: Any) -> Any:
         """Return an environment with two actions."""
-        del bounds
         return MaskedEnvironment([1.0, 1.0], **script)
-
-    def compute_log_prob(
-        self, agent: Any, observation: np.ndarray, action: np.ndarray
-    ) -> torch.Tensor:
-        """Return the log-probability of an action."""
-        # as its update reads what it has stored
-        return super().compute_log_prob(agent, observation, action.astype(np.int64).flatten())
 
 
 class ProbedRecurrentPPO(ProbedPPO):
@@ -52,22 +44,6 @@ class ProbedRecurrentPPO(ProbedPPO):
     small = {**ProbedPPO.small, "lstm_hidden_size": 16}
     #: of the value alone there can be no memory, and then a linear layer is in its place
     linear = {"net_arch": [], "enable_critic_lstm": False}
-
-    def compute_log_prob(
-        self, agent: Any, observation: np.ndarray, action: np.ndarray
-    ) -> torch.Tensor:
-        """Return the log-probability of an action at the start of an episode."""
-        _, log_prob, _ = agent.policy.evaluate_actions(
-            torch.as_tensor(observation),
-            torch.as_tensor(action),
-            _make_empty_memory(agent),
-            torch.ones(1),
-        )
-        return log_prob
-
-    def make_extra_buffer_add_arguments(self, agent: Any) -> dict[str, Any]:
-        """Return the argument with an empty memory of both networks, for the buffer's ``add``."""
-        return {"lstm_states": _make_empty_memory(agent)}
 
     def compute_deviation(self, agent: Any, observation: float) -> float:
         """Return the standard deviation of the action at the start of an episode."""

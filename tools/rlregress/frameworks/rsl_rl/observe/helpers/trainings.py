@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,11 +12,14 @@ import torch
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
-from rlregress.frameworks.rsl_rl.environments import SMALL, make_runner
+from rlregress.frameworks.rsl_rl.environments import SMALL, Vectorised, make_runner
 from rlregress.frameworks.rsl_rl.train.collection import UpdateRecorder
 from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS
 from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.measurements.ppo_trainings import Settings
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.recorded_update import record_losses_and_steps
+from rlregress.probing.scripted import Scripted
 
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
@@ -23,6 +27,13 @@ FROZEN = 0.0
 NO_CLIP = 1e9
 #: networks that are linear: see ``make_network_linear``
 LINEAR = Networks(hidden=[2], activation="relu")
+#: name -> field of a storage, which a training may replace
+_STORED = {
+    "advantages": "advantages",
+    "returns": "returns",
+    "values": "values",
+    "log_probs": "actions_log_prob",
+}
 #: what a training has unless it is configured otherwise
 _PLAIN: Mapping[str, Any] = {
     "num_learning_epochs": 1,
@@ -38,20 +49,14 @@ class AgentTraining(RecordedTraining):
 
     Attributes:
         runner: after the training.
-        rollouts: as they were stored.
-        gradient_norms: by "policy" or "predictor", of all gradients at each step of the optimiser.
+        predictor_norms: as ``gradient_norms``, of the predictor of random network distillation.
         inputs: by "actor" or "critic", of its first layer at each step of the rollouts and, from
             then on, wherever the agent is asked, [environments].
-        entropies: mean entropy of the policy at each step of the optimiser.
-        reported: losses that each update returns.
     """
 
     runner: Any = None
-    rollouts: Sequence[Any] = ()
-    gradient_norms: Mapping[str, list[float]] = field(default_factory=dict)
+    predictor_norms: Sequence[float] = ()
     inputs: Mapping[str, list[np.ndarray]] = field(default_factory=dict)
-    entropies: list[float] = field(default_factory=list)
-    reported: Sequence[np.ndarray] = ()
 
     def get_gradient_of_last_bias(self, network: str) -> float:
         """Return the derivative of the last loss by the bias of a network's only output."""
@@ -59,12 +64,6 @@ class AgentTraining(RecordedTraining):
         if gradient is None:
             raise RuntimeError("the network has no gradient: no loss depended on it")
         return gradient.item()
-
-
-def map_settings(settings: Any) -> dict[str, Any]:
-    """Return the settings of a measurement that are not default, by the keywords of PPO."""
-    names = {name: own for name, own in ARGUMENTS.items() if hasattr(settings, name)}
-    return settings.map_to_framework_names(**names)
 
 
 def make_network_linear(agent: Any, name: str, bias: float = 0.0) -> None:
@@ -148,6 +147,7 @@ def train_and_record(
         slope = torch.ones_like(trained) if logarithm else trained.detach()
         if trained.grad is not None:
             training.log_std_gradients.append((trained.grad * slope).sum().item())
+        training.value_gradients.append(training.get_gradient_of_last_bias("critic"))
 
     agent.optimizer.register_step_pre_hook(note_optimizer_step)
     optimizers = {"policy": agent.optimizer}
@@ -155,14 +155,110 @@ def train_and_record(
         optimizers["predictor"] = compat.find_curiosity_optimizer(agent)
     with record_losses_and_steps(optimizers) as recorded:
         compat.train_without_saving(runner, rollouts)
-    training.losses, training.gradient_norms = recorded.losses["policy"], recorded.gradient_norms
+    training.losses = recorded.losses["policy"]
+    training.gradient_norms = recorded.gradient_norms["policy"]
+    training.predictor_norms = recorded.gradient_norms.get("predictor", ())
     training.reported = list(map(compat.list_reported_losses, recorder.results))
     training.stored = [rollout.observations[..., 0].ravel() for rollout in recorder.rollouts]
     minibatches: list[Any] = recorder.minibatches
-    training.evaluated = [own.observations[..., 0] for own in minibatches]
-    training.advantages = [own.advantages for own in minibatches]
     for own, values in zip(minibatches, recorder.values, strict=False):
+        observations = own.observations[..., 0]
         rows = slice(len(own.log_probs))
-        training.log_ratios.append(own.policy_log_probs[rows] - own.log_probs)
-        training.value_changes.append(values[rows] - own.values)
+        recorded_rows = {
+            "evaluated": observations.ravel(),
+            "advantages": own.advantages,
+            "log_ratios": own.policy_log_probs[rows] - own.log_probs,
+            "value_changes": values[rows] - own.values,
+        }
+        for name, numbers in recorded_rows.items():
+            # where there is memory they are [steps, sequences]
+            getattr(training, name).append(numbers.reshape(observations.shape).T.ravel())
     return training
+
+
+def train(
+    settings: Settings,
+    networks: Networks = SMALL,
+    prepare: Callable[[Any], Any] = lambda agent: None,
+    **algorithm: Any,
+) -> AgentTraining:
+    """Train with the settings of a measurement; return the record.
+
+    Args:
+        prepare: called with the algorithm before its outputs are fixed.
+        algorithm: what the algorithm is configured with beside them.
+    """
+    options = _map_settings_to_keywords(settings)
+    if settings.value_is_observation:
+        # advantages are normalised when an update uses them
+        networks, options = LINEAR, {**options, **compat.RAW_ADVANTAGES}
+    agents, rollouts = list[Any](), itertools.count(1)
+
+    def prepare_agent(agent: Any) -> None:
+        agents.append(agent)
+        prepare(agent)
+        _fix_outputs(agent, settings)
+
+    def change_storage(storage: Any) -> None:
+        number = next(rollouts)
+        arrays = {name: getattr(storage, own)[..., 0].numpy() for name, own in _STORED.items()}
+        for name, new in settings.replace_stored(number - 1, arrays).items():
+            setattr(storage, _STORED[name], torch.as_tensor(new)[..., None])
+        if number == settings.forgets:
+            _let_policy_forget(agents[0])
+
+    environments = [Scripted(**script) for script in settings.scripts]
+    training = train_and_record(
+        Vectorised(*environments),
+        settings.rollouts,
+        steps=settings.steps,
+        networks=networks,
+        change=change_storage,
+        prepare=prepare_agent,
+        **{**options, **algorithm},
+    )
+    training.environments = environments
+    if settings.value_is_observation and not compat.RAW_ADVANTAGES:
+        for rollout in training.rollouts:
+            rollout.advantages = rollout.returns - rollout.values
+    return training
+
+
+def _map_settings_to_keywords(settings: Settings) -> dict[str, Any]:
+    """Return the settings that are not default, by the keywords of PPO."""
+    names = {name: own for name, own in ARGUMENTS.items() if hasattr(settings, name)}
+    options = settings.map_to_framework_names(**names, minibatches="num_mini_batches")
+    if not settings.normalize_advantage:
+        # those of rollouts are, before they are stored
+        options.pop(ARGUMENTS["normalize_advantage"], None)
+    if settings.value_clip is not None:
+        options["use_clipped_value_loss"] = settings.value_clip > 0.0
+    if not settings.gradients_clipped:
+        options["max_grad_norm"] = NO_CLIP
+    return options
+
+
+def _fix_outputs(agent: Any, settings: Settings) -> None:
+    """Make the networks of an agent output what the settings say."""
+    if settings.value_is_observation:
+        make_network_linear(agent, "critic")
+    fixed = {"critic": settings.value, "actor": settings.mean}
+    outputs = {name: number for name, number in fixed.items() if number is not None}
+    compat.fix_outputs(agent, settings.log_deviation, **outputs)
+    if settings.forgets == 0:
+        _let_policy_forget(agent)
+    if settings.estimated_value is not None:
+
+        def change_values_and_estimate(estimate: Any, *arguments: Any) -> None:
+            compat.fix_outputs(agent, critic=settings.estimated_value)
+            estimate(*arguments)
+
+        compat.wrap_method(agent, "compute_returns", change_values_and_estimate)
+
+
+def _let_policy_forget(agent: Any) -> None:
+    """Make the recurrent layers of the policy output zeros."""
+    layers = compat.find_acting_module(agent).modules()
+    # that of the critic follows, where both are in one module
+    memory = next(layer for layer in layers if isinstance(layer, torch.nn.RNNBase))
+    fill_parameters(memory.parameters(), 0.0)

@@ -22,23 +22,23 @@ class ProbedPPO:
 
     Attributes:
         algorithm_class: the class of its agents.
-        once: arguments with which an update passes over a rollout once.
+        once: arguments beside the number of epochs, for an update of one pass over a rollout.
         without: names of PPO's arguments that the class lacks.
         small: arguments of a policy whose size does not matter.
         linear: arguments of a policy whose value is linear in the observation.
     """
 
     algorithm_class: Any = PPO
-    once: Mapping[str, Any] = {"n_epochs": 1}
+    once: Mapping[str, Any] = {}
     without: tuple[str, ...] = ()
     small: Mapping[str, Any] = {
         "net_arch": compat.convert_networks_to_net_arch({"pi": [16], "vf": [16]})
     }
     linear: Mapping[str, Any] = {"net_arch": []}
 
-    def make_environment(self, *bounds: Any, **script: Any) -> Any:
+    def make_environment(self, **script: Any) -> Any:
         """Return an environment that plays a script."""
-        return Scripted(*bounds, **script)
+        return Scripted(**script)
 
     def make_agent(self, environment: Any, **arguments: Any) -> Any:
         """Make an agent as ``probe_agents.make_agent`` does, with small networks."""
@@ -49,24 +49,6 @@ class ProbedPPO:
         """Make an agent as ``probe_agents.make_agent`` does."""
         options = {name: value for name, value in arguments.items() if name not in self.without}
         return probe_agents.make_agent(self.algorithm_class, environment, **options)
-
-    def make_one_epoch_agent(self, environment: Any, **arguments: Any) -> Any:
-        """Make an agent as ``make_agent`` does, with one epoch for each rollout by default."""
-        return self.make_agent(environment, **{**self.once, **arguments})
-
-    def compute_log_prob(
-        self, agent: Any, observation: np.ndarray, action: np.ndarray
-    ) -> torch.Tensor:
-        """Return the log-probability of an action at the start of an episode."""
-        _, log_prob, _ = agent.policy.evaluate_actions(
-            torch.as_tensor(observation), torch.as_tensor(action)
-        )
-        return log_prob
-
-    def make_extra_buffer_add_arguments(self, agent: Any) -> dict[str, Any]:
-        """Return the arguments of the rollout buffer's ``add`` that PPO's buffer lacks."""
-        del agent
-        return {}
 
     def compute_deviation(self, agent: Any, observation: float) -> float:
         """Return the standard deviation of the action."""

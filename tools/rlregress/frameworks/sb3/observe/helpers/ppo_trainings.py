@@ -5,16 +5,36 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
 from rlregress.frameworks.sb3.train.collection import RolloutEndCallback
 from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.measurements.ppo_trainings import Settings
 from rlregress.probing import watched_updates
+from rlregress.probing.driven import fill_parameters
+from rlregress.probing.layers import make_output_constant
+from rlregress.probing.recorded_update import record_losses_and_steps
+
+#: a bound on the norm of the gradient that none reaches
+_NO_CLIP = 1e9
+#: setting -> its name
+_ARGUMENTS = {
+    "learning_rate": "learning_rate",
+    "discount": "gamma",
+    "gae_lambda": "gae_lambda",
+    "clip_range": "clip_range",
+    "value_coefficient": "vf_coef",
+    "entropy_coefficient": "ent_coef",
+    "target": "target_kl",
+    "normalize_advantage": "normalize_advantage",
+}
 
 
 @dataclass
@@ -23,11 +43,9 @@ class AgentTraining(RecordedTraining):
 
     Attributes:
         agent: after the training.
-        entropies: mean entropy of the policy in each minibatch, where it is known.
     """
 
     agent: Any = None
-    entropies: list[float] = field(default_factory=list)
 
 
 def _select_first_part(observations: Any) -> Any:
@@ -36,7 +54,7 @@ def _select_first_part(observations: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
+def _record_updates(agent: Any, training: AgentTraining) -> Iterator[None]:
     policy, buffer = agent.policy, agent.rollout_buffer
     evaluate, get = policy.evaluate_actions, buffer.get
     minibatch: list[Any] = []
@@ -62,54 +80,126 @@ def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
         training.advantages.append(sampled.advantages[real].numpy().copy())
         return values, log_prob, entropy
 
-    def note_rate_and_log_std_gradient() -> None:
+    def note_rate_and_gradients() -> None:
         training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
+        training.value_gradients.append(policy.value_net.bias.grad.item())
+        # there is none in a policy over discrete actions, and where only values are learnt
         gradient = getattr(getattr(policy, "log_std", None), "grad", None)
         training.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
 
     policy.evaluate_actions, buffer.get = record_and_evaluate, record_and_get
-    try:
-        with watched_updates.call_before_steps(policy.optimizer, note_rate_and_log_std_gradient):
-            yield
-    finally:
-        policy.evaluate_actions, buffer.get = evaluate, get
+    with (
+        record_losses_and_steps({"policy": policy.optimizer}) as recorded,
+        watched_updates.call_before_steps(policy.optimizer, note_rate_and_gradients),
+    ):
+        yield
+    training.losses = recorded.losses["policy"]
+    training.gradient_norms = recorded.gradient_norms["policy"]
 
 
-def train_and_record(
+def _make_arguments(settings: Settings) -> dict[str, Any]:
+    """Return the arguments of an agent with these settings."""
+    options = settings.map_to_framework_names(**_ARGUMENTS)
+    for name in settings.falling:
+        # a schedule is a function of the remaining share of the training
+        start = options[_ARGUMENTS[name]]
+        options[_ARGUMENTS[name]] = lambda progress, start=start: progress * start
+    if settings.value_clip is not None:
+        options["clip_range_vf"] = settings.value_clip or None
+    if not settings.gradients_clipped:
+        options["max_grad_norm"] = _NO_CLIP
+    rows = settings.steps * len(settings.scripts)
+    size = settings.minibatch_size or rows // settings.minibatches
+    return {**options, "n_steps": settings.steps, "batch_size": size, "n_epochs": settings.epochs}
+
+
+def _fix_outputs(algorithm: ProbedPPO, agent: Any, settings: Settings) -> None:
+    """Make the networks of an agent output what the settings say."""
+    if settings.value_is_observation:
+        algorithm.set_value_to_observation(agent)
+    if settings.value is not None:
+        algorithm.set_value_to_number(agent, settings.value)
+    if settings.mean is not None:
+        make_output_constant(agent.policy.action_net, settings.mean)
+    # a policy over discrete actions has no deviation
+    if settings.log_deviation is not None and hasattr(agent.policy, "log_std"):
+        fill_parameters([agent.policy.log_std], settings.log_deviation)
+    if settings.forgets == 0:
+        _let_policy_forget(agent)
+
+
+def _watch_rollouts(
+    algorithm: ProbedPPO, training: AgentTraining, settings: Settings
+) -> Callable[[Any], None]:
+    """Return a function that records the full rollout buffer and replaces what is stored there.
+
+    Means of actions are recorded from now on.
+    """
+    agent, means = training.agent, list[np.ndarray]()
+    policy, buffer = agent.policy, agent.rollout_buffer
+    estimate = buffer.compute_returns_and_advantage
+
+    def note_means(_: Any, __: Any, outputs: torch.Tensor) -> None:
+        # updates repeat what was collected
+        if not policy.training:
+            means.append(outputs[:, 0].detach().numpy().copy())
+
+    def change_values_and_estimate(*arguments: Any, **named: Any) -> None:
+        if settings.estimated_value is not None:
+            algorithm.set_value_to_number(agent, settings.estimated_value)
+        estimate(*arguments, **named)
+
+    def note_and_replace_rollout(_: Any) -> None:
+        arrays = {name: own for name, own in vars(buffer).items() if isinstance(own, np.ndarray)}
+        copies = {name: own.copy() for name, own in arrays.items()}
+        stored = np.array(_select_first_part(buffer.observations))
+        training.stored.append(stored.reshape(buffer.buffer_size, -1)[:, 0])
+        for name, new in settings.replace_stored(len(training.rollouts), arrays).items():
+            setattr(buffer, name, new)
+        training.rollouts.append(SimpleNamespace(**copies, means=np.array(means)))
+        means.clear()
+        if len(training.rollouts) == settings.forgets:
+            _let_policy_forget(agent)
+
+    policy.action_net.register_forward_hook(note_means)
+    buffer.compute_returns_and_advantage = change_values_and_estimate
+    return note_and_replace_rollout
+
+
+def _let_policy_forget(agent: Any) -> None:
+    """Make the recurrent layers of the policy output zeros."""
+    fill_parameters(agent.policy.lstm_actor.parameters(), 0.0)
+
+
+def train(
     algorithm: ProbedPPO,
-    environment: Any,
-    total_steps: int,
+    settings: Settings,
     *,
-    n_steps: int,
-    change_buffer: Callable[[Any], None] | None = None,
-    prepare_agent: Callable[[Any], None] | None = None,
+    wrap: Callable[[Any], Any] = lambda environment: environment,
+    prepare_agent: Callable[[Any], None] = lambda agent: None,
     **arguments: Any,
 ) -> AgentTraining:
-    """Train for ``total_steps``, by default with one epoch for each rollout; return the record.
+    """Train with ``learn`` and these settings, and return the record.
 
     Args:
-        change_buffer: called with each full rollout buffer before it is used.
-        prepare_agent: called with the agent before the training.
+        wrap: makes the environment that is trained in of one that is scripted.
+        prepare_agent: called with the agent before its outputs are fixed.
     """
-    training = AgentTraining()
+    training = AgentTraining([algorithm.make_environment(**own) for own in settings.scripts])
+    arguments = {**algorithm.once, **_make_arguments(settings), **arguments}
+    if settings.value_is_observation:
+        arguments["policy_kwargs"] = dict(algorithm.linear)
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")
-        training.agent = algorithm.make_one_epoch_agent(environment, n_steps=n_steps, **arguments)
-    if prepare_agent is not None:
-        prepare_agent(training.agent)
-
-    def note_rollout(agent: Any) -> None:
-        buffer = agent.rollout_buffer
-        stored = np.array(_select_first_part(buffer.observations))
-        training.stored.append(stored.reshape(buffer.buffer_size, -1)[:, 0])
-        if change_buffer is not None:
-            change_buffer(buffer)
-
-    with _record_training(training.agent, training):
-        losses = watched_updates.run_and_record_losses(
-            lambda: training.agent.learn(total_steps, callback=RolloutEndCallback(note_rollout)),
-            {"policy": training.agent.policy.optimizer},
-        )
-    training.losses = losses["policy"]
+        vectorised = gyms.vectorise_environments(*map(wrap, training.environments))
+        agent = training.agent = algorithm.make_agent(vectorised, **arguments)
+    prepare_agent(agent)
+    _fix_outputs(algorithm, agent, settings)
+    callback = RolloutEndCallback(_watch_rollouts(algorithm, training, settings))
+    total = settings.total or settings.rollouts * settings.steps * len(settings.scripts)
+    with _record_updates(agent, training):
+        agent.learn(total, callback=callback)
+    reported = agent.logger.name_to_value.items()
+    training.reported = [np.array([loss for name, loss in reported if name.endswith("_loss")])]
     return training
