@@ -51,7 +51,7 @@ def train_evaluated(framework: Adapter, algorithm: str) -> Mapping[str, np.ndarr
     evaluated = []
 
     def evaluate(steps: int, policy: Policy) -> None:
-        evaluated.append((steps, evaluator.play_and_return_returns(policy)))
+        evaluated.append((steps, [e.total for e in evaluator.play_episodes(policy)]))
 
     trained = train_parameters(framework, algorithm, shift_seed(1), evaluate)
     evaluator.close_environments()

@@ -2,8 +2,6 @@
 
 If a clamp never binds or a mask is all ones, equal traces say nothing about the bound or about
 masked values.
-
-Runs inside foreign and old environments: NumPy and torch only, Python 3.10 syntax.
 """
 
 from __future__ import annotations

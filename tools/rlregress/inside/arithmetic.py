@@ -2,8 +2,7 @@
 
 The promise: the same wheels, any x86-64 processor with AVX2 and FMA; ``docs/evidence.md`` says what
 was measured. The variables must be set before NumPy and torch are loaded. They have worked if the
-libraries report the expected values afterwards. Runs inside foreign and old environments: Python
-3.10 syntax.
+libraries report the expected values afterwards.
 """
 
 from __future__ import annotations

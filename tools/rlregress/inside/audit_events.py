@@ -1,7 +1,4 @@
-"""Listeners to audit events of the interpreter. They can be removed; Python's audit hooks cannot.
-
-Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
-"""
+"""Listeners to audit events of the interpreter, which can be removed; audit hooks cannot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Run many trainings of one framework, or scripts, each in a process of its own.
 
-Everything is imported once, then each training runs in a separate child process. Runs inside
-foreign and old environments: Python 3.10 syntax.
+Everything is imported once, then each training runs in a separate child process.
 
 Each line of the input names a file. Modules that an earlier file imported stay imported. The file
 holds ``jobs``, each as for ``inside.trace_worker``, with ``name``; ``folder``, their working

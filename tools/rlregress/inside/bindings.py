@@ -72,30 +72,22 @@ def find_names_with_other_values(piece: str, texts: Sequence[str]) -> set[str]:
 
 
 def _find_differing_names(piece: str, texts: Sequence[str]) -> set[str]:
-    bodies = [_list_top_statements(text, piece) for text in texts]
-    by_name = [_group_by_bound_name(body) for body in bodies]
+    old, new = (_group_by_bound_name(_list_top_statements(text, piece)) for text in texts)
+    differing = {name for name in {*old, *new} if old.get(name) != new.get(name)}
     # without names that only Python itself reads, such as __all__
-    own_names = {
-        n
-        for statements in by_name
-        for n in statements
-        if not (n.startswith("__") and n.endswith("__"))
-    }
-    differing = {name for name in own_names if by_name[0].get(name) != by_name[1].get(name)}
+    differing -= {name for name in differing if name.startswith("__") and name.endswith("__")}
     return differing | _find_names_computed_from(piece, texts, differing)
 
 
-def _find_names_computed_from(piece: str, texts: Sequence[str], names_: set[str]) -> set[str]:
+def _find_names_computed_from(piece: str, texts: Sequence[str], names: set[str]) -> set[str]:
     """Return names that statements of a piece compute from the given names."""
-    statements = [
-        inner_statement for text in texts for inner_statement in _list_top_statements(text, piece)
-    ]
+    statements = [part for text in texts for part in _list_top_statements(text, piece)]
     bound: set[str] = set()
     before = -1
     while len(bound) != before:
         before = len(bound)
         for statement in statements:
-            if _list_read_names(statement) & (names_ | bound):
+            if _list_read_names(statement) & (names | bound):
                 bound |= _list_bound_names(statement)
     return bound
 
@@ -298,11 +290,10 @@ def _make_bindings_of_dependent_defaults(
     differing = {
         owner.name if isinstance(owner, enum.Enum) else name for owner, name, _ in bindings
     }
+    package = module.__name__.partition(".")[0]
     functions = [
         (function, definition)
-        for definition in _find_functions_with_defaults_of(
-            module.__name__.partition(".")[0], differing
-        )
+        for definition in _find_functions_with_defaults_of(package, differing)
         for function in _find_functions_in_memory(*definition)
     ]
     now = [methods.evaluate_present_defaults(*definition) for _, definition in functions]
@@ -373,15 +364,15 @@ def _find_functions_in_memory(
         Misfit: there is none.
     """
     place = (module.__file__, node.name, get_first_line(node))
-    functions = [f for f in methods.list_functions_of_modules(module) if _locate(f) == place]
+    functions = [
+        function
+        for function in methods.list_functions_of_modules(module)
+        for code in [function.__code__]
+        if (code.co_filename, code.co_name, code.co_firstlineno) == place
+    ]
     if not functions:
         raise Misfit(f"{name}, which has a changed value as a default, is not in memory")
     return functions
-
-
-def _locate(function: types.FunctionType) -> tuple[str, str, int]:
-    code = function.__code__
-    return code.co_filename, code.co_name, code.co_firstlineno
 
 
 def _get_present_value(owner: Any, name: str) -> Any:
@@ -420,8 +411,8 @@ def list_imports(text: str, package: str) -> dict[str, list[tuple[str, str]]]:
     names_by_module: dict[str, list[tuple[str, str]]] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom):
-            names_ = [(alias.name, alias.asname or alias.name) for alias in node.names]
-            names_by_module.setdefault(resolve_import(node, package), []).extend(names_)
+            names = names_by_module.setdefault(resolve_import(node, package), [])
+            names += [(alias.name, alias.asname or alias.name) for alias in node.names]
     return names_by_module
 
 
@@ -484,13 +475,10 @@ def _explain_unbindable(name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
 
 def _can_be_bound(statement: ast.AST) -> bool:
     if isinstance(statement, _ENCLOSING):
-        inside = [node for node in ast.iter_child_nodes(statement) if isinstance(node, ast.stmt)]
-        handlers = [
-            inner_statement
-            for handler in getattr(statement, "handlers", ())
-            for inner_statement in handler.body
-        ]
-        return all(isinstance(x, _HARMLESS) or _can_be_bound(x) for x in [*inside, *handlers])
+        nodes = [statement, *getattr(statement, "handlers", ())]
+        inside = [child for node in nodes for child in ast.iter_child_nodes(node)
+                  if isinstance(child, ast.stmt)]  # fmt: skip
+        return all(isinstance(x, _HARMLESS) or _can_be_bound(x) for x in inside)
     return isinstance(statement, _SIMPLE)
 
 
@@ -499,11 +487,7 @@ def _compute_values_by_text(
     given: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """Run statements of a text in a copy of the module; return the values of the wanted names."""
-    body = [
-        statement
-        for statement in _list_top_statements(text, piece)
-        if _list_bound_names(statement) & wanted
-    ]
+    body = [part for part in _list_top_statements(text, piece) if _list_bound_names(part) & wanted]
     made = types.ModuleType(module.__name__)
     vars(made).update({**vars(module), **given, "__annotations__": {}})
     methods.define_missing_names_from_text(
@@ -534,14 +518,14 @@ def _equals_as_far_as_comparable(present: Any, value: Any, strict: bool = False)
         return False
     if isinstance(present, _PRIMITIVE):
         return bool(present == value) and repr(present) == repr(value)
+    if isinstance(present, dict):
+        return list(present) == list(value) and _equals_as_far_as_comparable(
+            list(present.values()), list(value.values()), strict
+        )
     if isinstance(present, (tuple, list)):
         both = zip(present, value, strict=False)
         return len(present) == len(value) and all(
             _equals_as_far_as_comparable(a, b, strict) for a, b in both
-        )
-    if isinstance(present, dict):
-        return list(present) == list(value) and all(
-            _equals_as_far_as_comparable(present[key], value[key], strict) for key in present
         )
     if isinstance(present, (set, frozenset)):
         return bool(present == value)

@@ -1,8 +1,7 @@
 """A digest of each operation that trainings use: does this machine compute the same bits?
 
-Inputs are fixed, not random. No framework is loaded. ``python -m
-rlregress.inside.canary`` prints the digests, in at most two seconds after torch is loaded.
-Runs inside foreign and old environments: Python 3.10 syntax.
+Inputs are fixed, not random. No framework is loaded. ``python -m rlregress.inside.canary`` prints
+the digests, in at most two seconds after torch is loaded.
 """
 
 from __future__ import annotations

@@ -6,9 +6,6 @@ before. It is no result: a continued training that fails is repeated from its st
 
 A checkpoint is a pickle, which can run any code when it is read: one that somebody else may have
 written is refused (``UntrustedCheckpoint``).
-
-Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
-3.10 syntax.
 """
 
 from __future__ import annotations

@@ -46,13 +46,12 @@ class Episodes:
         last = self._latest[-1][1] if self._latest else self._running
         return [last] if last is not None and last.rewards else []
 
-    def _count_step(self, episode: Episode) -> None:
+    def _note_step(self, episode: Episode, is_over: bool) -> None:
         self._steps += 1
         self._running = episode
-
-    def _add_finished(self, episode: Episode) -> None:
-        self.finished.append((self._steps, episode.total, len(episode.rewards)))
-        self._latest.append((self._steps, episode))
+        if is_over:
+            self.finished.append((self._steps, episode.total, len(episode.rewards)))
+            self._latest.append((self._steps, episode))
 
 
 def compute_learning_curve(
@@ -113,7 +112,5 @@ class _EpisodeWrapper(gymnasium.Wrapper):
     def step(self, action: Any) -> Any:
         result = self.env.step(action)
         is_over = self._episode.add_step(*result[:4])
-        self._episodes._count_step(self._episode)
-        if is_over:
-            self._episodes._add_finished(self._episode)
+        self._episodes._note_step(self._episode, is_over)
         return result

@@ -55,10 +55,6 @@ class Evaluator:
     def __init__(self, make_env: Callable[[], Any], episodes: int) -> None:
         self._environments = [make_env() for _ in range(episodes)]
 
-    def play_and_return_returns(self, policy: Policy) -> list[float]:
-        """Return undiscounted returns of one episode per environment, in its own reward unit."""
-        return [episode.total for episode in self.play_episodes(policy)]
-
     def play_episodes(self, policy: Policy) -> list[Episode]:
         """Return one episode per environment.
 

@@ -1,7 +1,4 @@
-"""Runs a worker process: reads a job from one JSON file, and writes the answer to another.
-
-Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
-"""
+"""Runs a worker process: reads a job from one JSON file, and writes the answer to another."""
 
 from __future__ import annotations
 

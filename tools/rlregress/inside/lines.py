@@ -1,11 +1,9 @@
-"""Notes which code is executed: functions, lines, and the directions that branches take.
-
-Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
-"""
+"""Notes which code is executed: functions, lines, and the directions that branches take."""
 
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -102,18 +100,14 @@ class ExecutionNotes:
 
     def list_line_coverage(self) -> dict[str, tuple[list[int], list[int]]]:
         """Return file below its root -> executed lines, and all lines of the called functions."""
-        executed: dict[str, set[int]] = {}
-        executable: dict[str, set[int]] = {}
+        executed: defaultdict[str, set[int]] = defaultdict(set)
+        executable: defaultdict[str, set[int]] = defaultdict(set)
         for file, function, set_marks in self._list_executed_functions(self._within):
-            executable.setdefault(file, set()).update(function.lines)
-            executed.setdefault(file, set()).update(
-                line for line, mark in function.lines.items() if mark in set_marks
-            )
-        return {
-            file: (sorted(executed[file]), sorted(lines))
-            for file, lines in executable.items()
-            if lines
-        }
+            lines = function.lines
+            executable[file].update(lines)
+            executed[file].update(line for line, mark in lines.items() if mark in set_marks)
+        rows = ((file, sorted(executed[file]), sorted(executable[file])) for file in executable)
+        return {file: (ran, lines) for file, ran, lines in rows if lines}
 
     def list_all_lines(self) -> dict[str, set[int]]:
         """Return file below its root -> lines of all its functions, also of those not called."""

@@ -1,11 +1,10 @@
 """Notes the modules, scripts and data that a process loads, and the processes that it starts.
 
-Runs inside foreign and old environments: standard library only, Python 3.10 syntax. An audit hook
-notes what ``sys.modules`` does not have at the end, such as scripts and modules that were removed.
-It must be installed before all imports: modules that a process loads before it forks count for each
-of its children. Code can have an effect without being called. So reads of sources, and of code,
-types or docstrings of objects are noted, too; listings of folders; and searches for files, modules
-and versions.
+An audit hook notes what ``sys.modules`` does not have at the end, such as scripts and modules that
+were removed. It must be installed before all imports: modules that a process loads before it forks
+count for each of its children. Code can have an effect without being called. So reads of sources,
+and of code, types or docstrings of objects are noted, too; listings of folders; and searches for
+files, modules and versions.
 """
 
 from __future__ import annotations
@@ -61,9 +60,6 @@ _SHOWING = frozenset({warnings.__file__, traceback.__file__})
 
 #: attribute names by which code reads the types or the docstring of an object.
 _WORDING = frozenset({"__annotations__", "__doc__"})
-#: functions that read these for their callers; functions that read properties of a file.
-_DESCRIBING = ((typing, "get_type_hints"), (inspect, "get_annotations"), (inspect, "getdoc"))
-_PROPERTIES = ((os, "stat"), (os, "lstat"), (os, "access"))
 
 _watching = False
 _run: set[str] = set()
@@ -104,22 +100,17 @@ def note_everything_loaded() -> None:
         for event, note in _NOTES.items():
             audit_events.listen_to_events(note, event)
         sys.meta_path.insert(0, _NameNotingFinder)
-        for owner, name in _DESCRIBING:
-            _note_calls(owner, name, _note_read_description)
-        for owner, name in _PROPERTIES:
-            _note_calls(owner, name, _note_stat_of_source)
-        _note_calls(importlib.metadata, "version", _note_read_version)
-        read_lines = linecache.getlines
-
-        def get_and_note_lines(file: str, *arguments: Any) -> list[str]:
-            # also of a file that it has read before
-            frame = sys._getframe(1)
-            if not _is_read_for_display(frame) and not _is_read_by_suite(frame):
-                with contextlib.suppress(OSError):
-                    _sources.add(os.path.abspath(file))
-            return read_lines(file, *arguments)
-
-        linecache.getlines = get_and_note_lines  # type: ignore[assignment]
+        for owner, name, note_call in (
+            (typing, "get_type_hints", _note_read_description),
+            (inspect, "get_annotations", _note_read_description),
+            (inspect, "getdoc", _note_read_description),
+            (os, "stat", _note_stat_of_source),
+            (os, "lstat", _note_stat_of_source),
+            (os, "access", _note_stat_of_source),
+            (importlib.metadata, "version", _note_read_version),
+            (linecache, "getlines", _note_read_lines),
+        ):
+            _note_calls(owner, name, note_call)
 
 
 def _note_calls(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None:
@@ -142,6 +133,13 @@ def _note_calls(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None
 
 def _note_read_description(_: Any, described: Any) -> None:
     _described[id(described)] = described
+
+
+def _note_read_lines(frame: Any, file: str) -> None:
+    # also of a file that ``linecache`` has read before
+    if not _is_read_for_display(frame):
+        with contextlib.suppress(OSError):
+            _sources.add(os.path.abspath(file))
 
 
 def _note_stat_of_source(_: Any, path: Any) -> None:

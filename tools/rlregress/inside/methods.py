@@ -11,9 +11,9 @@ import contextlib
 import copy
 import gc
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -22,31 +22,131 @@ class Misfit(Exception):
     """Other code cannot replace the present code; the message is the reason."""
 
 
+class NoClass(Misfit):
+    """A class or method is not there; the message names it."""
+
+
 #: defaults of a function: of positional parameters, and of keyword-only ones.
 Defaults = tuple[tuple[Any, ...] | None, dict[str, Any] | None]
 
 
-def find_defaults_of_second_text(
-    module: types.ModuleType, name: str, texts: Sequence[str]
-) -> Defaults | None:
-    """Return the defaults of a function in the second text; None: as in the first.
+class ImportedFile(NamedTuple):
+    """An imported file with its present and its other text; names of functions are qualified.
 
-    Args:
-        name: qualified.
-        texts: of the whole file: as it is, and the other one.
-
-    Raises:
-        Misfit: decorators differ, or the arguments of an inner function do.
+    Attributes:
+        file: below the folder of its package.
+        path: as its code knows it.
+        texts: the present text, and the other one.
     """
-    now, then = (_find_definitions(text, name) for text in texts)
-    if not (now and then):
-        _check_arguments_of_inner_functions(texts, name)
-        return None
-    if do_decorators_differ(name, texts):
-        raise Misfit(f"{name} has different decorators in the two versions")
-    if len(now) != 1 or _dump_arguments(now[0]) == _dump_arguments(then[0]):
-        return None
-    return evaluate_present_defaults(module, name, then[0])
+
+    file: str
+    path: str
+    module: types.ModuleType
+    texts: tuple[str, str]
+
+    def find_definitions(self, name: str) -> tuple[list[Any], list[Any]]:
+        """Return all definitions of a name in both texts, such as a property and its setter."""
+        now, then = (_find_definitions(text, name) for text in self.texts)
+        return now, then
+
+    def do_decorators_differ(self, name: str) -> bool:
+        """Return whether the decorators of any definition with this name differ."""
+        return any(
+            [*map(ast.dump, old.decorator_list)] != [*map(ast.dump, new.decorator_list)]
+            for old, new in zip(*self.find_definitions(name), strict=False)
+        )
+
+    def find_other_defaults(self, name: str) -> Defaults | None:
+        """Return the defaults of a function in the other text; None: as in the present one.
+
+        Raises:
+            Misfit: decorators differ, or the arguments of an inner function do.
+        """
+        now, then = self.find_definitions(name)
+        if not (now and then):
+            last = name.rpartition(".")[2]
+            present, other = (
+                sorted(_dump_arguments(node) for node in ast.walk(parse_text(text))
+                       if isinstance(node, _FUNCTIONS) and node.name == last)
+                for text in self.texts
+            )  # fmt: skip
+            if present != other:
+                raise Misfit(f"{name} takes different arguments in the two versions")
+            return None
+        if self.do_decorators_differ(name):
+            raise Misfit(f"{name} has different decorators in the two versions")
+        if len(now) != 1 or _dump_arguments(now[0]) == _dump_arguments(then[0]):
+            return None
+        return evaluate_present_defaults(self.module, name, then[0])
+
+    def add_names_used_in_other_text(self, name: str) -> None:
+        """Add to the module the names that the other version of a function uses and it lacks.
+
+        These are imports, definitions and assignments at the top of the other text, methods of its
+        class there, and names that those use in turn. Names that the module has stay as they are. A
+        property that only this module has is removed if the function sets an attribute of its name.
+        """
+        definitions = self.find_definitions(name)[1]
+        define_missing_names_from_text(
+            self.module, self.texts[1], _list_names_in_nodes(definitions)
+        )
+        above = name.rpartition(".")[0]
+        try:
+            kind = find_class_in_module(self.module, above)
+        except NoClass:
+            return
+        set_here = _list_self_attributes([parse_text(self.texts[0])], ast.Store)
+        for own in sorted(_list_self_attributes(definitions)):
+            method = f"{above}.{own}"
+            # an attribute that objects set themselves is no method
+            if own not in set_here and not hasattr(kind, own) and self.find_definitions(method)[1]:
+                with contextlib.suppress(Exception):
+                    self.replace_method(method)
+                    self.add_names_used_in_other_text(method)
+        for own in _list_self_attributes(definitions, ast.Store):
+            hides = vars(kind).get(own)
+            unset = isinstance(hides, property) and hides.fset is None
+            if unset and not self.find_definitions(f"{above}.{own}")[1]:
+                delattr(kind, own)
+
+    def remove_method(self, name: str) -> None:
+        """Remove a method from its class, so that an inherited one, or none, takes its place.
+
+        Raises:
+            NoClass: the name is not that of a method in this module.
+        """
+        above, _, own = name.rpartition(".")
+        kind = find_class_in_module(self.module, above)
+        if own not in vars(kind):
+            raise NoClass(f"{kind.__name__} has no {own}")
+        delattr(kind, own)
+
+    def replace_method(self, name: str) -> None:
+        """Give a class the method of the other text, decorators and defaults included.
+
+        Raises:
+            NoClass: there is no such class here, or no such method of it in the other text.
+        """
+        above, _, own = name.rpartition(".")
+        kind = find_class_in_module(self.module, above)
+        definitions = self.find_definitions(name)[1]
+        if not definitions:
+            raise NoClass(f"the other text has no {name}")
+        definition = ast.ClassDef(kind.__name__, [], [], list(definitions), [])
+        tree = ast.Module([ast.fix_missing_locations(definition)], [])
+        names: dict[str, Any] = {}
+        flags = __future__.annotations.compiler_flag
+        # a function of the other version, which the user has named
+        exec(compile(tree, self.path, "exec", flags, True), vars(self.module), names)  # noqa: S102
+        method = vars(names[kind.__name__])[own]
+        for function in _unwrap_functions(method):
+            # the class that ``super()`` without arguments uses
+            for variable, cell in zip(
+                function.__code__.co_freevars, function.__closure__ or (), strict=False
+            ):
+                if variable == "__class__":
+                    cell.cell_contents = kind
+        setattr(kind, own, method)
 
 
 def evaluate_present_defaults(module: types.ModuleType, name: str, definition: Any) -> Defaults:
@@ -67,59 +167,6 @@ def evaluate_present_defaults(module: types.ModuleType, name: str, definition: A
     except Exception as why:  # whatever they are made of
         raise Misfit(f"the defaults of {name} cannot be computed: {why}") from None
     return function.__defaults__, function.__kwdefaults__
-
-
-def is_method_in_both(name: str, texts: Sequence[str]) -> bool:
-    """Return whether both texts define a method with this name, and not an inner function."""
-    return "." in name and all(_find_definitions(text, name) for text in texts)
-
-
-def do_decorators_differ(name: str, texts: Sequence[str]) -> bool:
-    """Return whether the decorators of any definition with this name differ between the texts."""
-    now, then = (
-        [
-            [ast.dump(decorator) for decorator in definition.decorator_list]
-            for definition in definitions
-        ]
-        for definitions in (_find_definitions(text, name) for text in texts)
-    )
-    return any(old != new for old, new in zip(now, then, strict=False))
-
-
-def add_names_used_in_other_text(
-    module: types.ModuleType, name: str, texts: Sequence[str], path: str
-) -> None:
-    """Add to a module the names that another version of a function uses and the module lacks.
-
-    These are imports, definitions and assignments at the top of the other text, methods of its
-    class there, and names that those use in turn. Names that the module has stay as they are. A
-    property that only this module has is removed if the function sets an attribute of its name.
-
-    Args:
-        name: qualified.
-        texts: of the whole file: as it is, and the other one.
-        path: of the file, as its code shall know it.
-    """
-    definitions = _find_definitions(texts[1], name)
-    define_missing_names_from_text(module, texts[1], _list_names_in_nodes(definitions))
-    above = name.rpartition(".")[0]
-    try:
-        kind = find_class_in_module(module, above)
-    except NoClass:
-        return
-    set_here = _list_self_attributes([parse_text(texts[0])], ast.Store)
-    for own in sorted(_list_self_attributes(definitions)):
-        method = f"{above}.{own}"
-        # an attribute that objects set themselves is no method
-        if own not in set_here and not hasattr(kind, own) and _find_definitions(texts[1], method):
-            with contextlib.suppress(Exception):
-                replace_method_by_text(module, method, texts[1], path)
-                add_names_used_in_other_text(module, method, texts, path)
-    for own in _list_self_attributes(definitions, ast.Store):
-        hides = vars(kind).get(own)
-        unset = isinstance(hides, property) and hides.fset is None
-        if unset and not _find_definitions(texts[1], f"{above}.{own}"):
-            delattr(kind, own)
 
 
 def define_missing_names_from_text(module: types.ModuleType, text: str, used: set[str]) -> None:
@@ -202,17 +249,6 @@ def find_class_statements(text: str, name: str) -> list[ast.stmt]:
     return body
 
 
-def _check_arguments_of_inner_functions(texts: Sequence[str], name: str) -> None:
-    """Raise Misfit if inner functions of a name take other arguments in the second text."""
-    last = name.rpartition(".")[2]
-    takes = []
-    for text in texts:
-        functions = [n for n in ast.walk(parse_text(text)) if isinstance(n, _FUNCTIONS)]
-        takes.append(sorted(_dump_arguments(inner) for inner in functions if inner.name == last))
-    if takes[0] != takes[1]:
-        raise Misfit(f"{name} takes different arguments in the two versions")
-
-
 def _dump_arguments(node: Any) -> str:
     return ast.dump(strip_annotations(node.args))
 
@@ -236,58 +272,6 @@ def list_functions_of_modules(*modules: types.ModuleType) -> list[types.Function
     gc.unfreeze()
     referrers = gc.get_referrers(*map(vars, modules))
     return [function for function in referrers if type(function) is types.FunctionType]
-
-
-class NoClass(Misfit):
-    """A class or method is not there; the message names it."""
-
-
-def remove_method(module: types.ModuleType, name: str) -> None:
-    """Remove a method from its class, so that an inherited one, or none, takes its place.
-
-    Args:
-        name: qualified: "Agent.train".
-
-    Raises:
-        NoClass: the name is not that of a method in this module.
-    """
-    above, _, own = name.rpartition(".")
-    kind = find_class_in_module(module, above)
-    if own not in vars(kind):
-        raise NoClass(f"{kind.__name__} has no {own}")
-    delattr(kind, own)
-
-
-def replace_method_by_text(module: types.ModuleType, name: str, text: str, path: str) -> None:
-    """Give a class the method that it has in another text, decorators and defaults included.
-
-    Args:
-        name: qualified.
-        text: of the whole file.
-        path: of the file, as its code shall know it.
-
-    Raises:
-        NoClass: there is no such class here, or no such method of it in the text.
-    """
-    above, _, own = name.rpartition(".")
-    kind, definitions = find_class_in_module(module, above), _find_definitions(text, name)
-    if not definitions:
-        raise NoClass(f"the other text has no {name}")
-    definition = ast.ClassDef(kind.__name__, [], [], list(definitions), [])
-    tree = ast.Module([ast.fix_missing_locations(definition)], [])
-    own_names: dict[str, Any] = {}
-    flags = __future__.annotations.compiler_flag
-    # a function of the other version, which the user has named
-    exec(compile(tree, path, "exec", flags, True), vars(module), own_names)  # noqa: S102
-    method = vars(own_names[kind.__name__])[own]
-    for function in _unwrap_functions(method):
-        # the class that ``super()`` without arguments uses
-        for variable, cell in zip(
-            function.__code__.co_freevars, function.__closure__ or (), strict=False
-        ):
-            if variable == "__class__":
-                cell.cell_contents = kind
-    setattr(kind, own, method)
 
 
 def find_class_in_module(module: types.ModuleType, name: str) -> Any:

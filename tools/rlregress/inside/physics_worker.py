@@ -2,9 +2,8 @@
 
 ``python -m rlregress.inside.physics_worker JOB OUTPUT``
 
-Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.10 syntax. The job is a
-JSON file: ``environments`` (ids), ``steps``, and ``policies``: name -> file of a policy, which
-plays ``record_policy_episodes``; see ``baselines/policies``.
+The job is a JSON file: ``environments`` (ids), ``steps``, and ``policies``: name -> file of a
+policy, which plays ``record_policy_episodes``; see ``baselines/policies``.
 """
 
 from __future__ import annotations

@@ -3,13 +3,11 @@
 Shared objects stay shared: an optimiser that is read back has the same parameter objects as the
 networks that are read with it. Environments are written with their present state, even if their own
 pickling would make a fresh one.
-
-Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what it
-stands on (cloudpickle), Python 3.10 syntax.
 """
 
 from __future__ import annotations
 
+import copyreg
 import pickle
 import weakref
 from collections.abc import Mapping
@@ -84,14 +82,8 @@ class Tensors:
         gradient = tensor.grad if tensor.is_leaf else None
         if gradient is None and not tensor.__dict__:
             return rebuild_tensor, arguments
-        return (
-            rebuild_tensor,
-            arguments,
-            (gradient, tensor.__dict__),
-            None,
-            None,
-            restore_tensor_attributes,
-        )
+        state = (gradient, tensor.__dict__)
+        return rebuild_tensor, arguments, state, None, None, restore_tensor_attributes
 
 
 class _Pickler(cloudpickle.Pickler):
@@ -112,14 +104,9 @@ class _Pickler(cloudpickle.Pickler):
             return _rebuild_weak_reference, (instance(),)
         elif isinstance(instance, EzPickle):
             # it would be made anew from its arguments
-            return (
-                _make_instance_without_init,
-                (type(instance),),
-                instance.__dict__,
-                None,
-                None,
-                _restore_attributes,
-            )
+            arguments = (type(instance),)
+            state = instance.__dict__
+            return copyreg.__newobj__, arguments, state, None, None, _restore_attributes  # type: ignore[attr-defined]
         return super().reducer_override(instance)
 
 
@@ -141,11 +128,8 @@ def _reduce_array_without_zeros(array: np.ndarray) -> Any:
     end = len(memory)
     while end and not memory[max(end - _LARGE_BYTES, 0) : end].any():
         end = max(end - _LARGE_BYTES, 0)
-    return _rebuild_array_with_zeros, (
-        array.shape,
-        array.dtype,
-        pickle.PickleBuffer(memory.data[:end]),
-    )
+    start = pickle.PickleBuffer(memory.data[:end])
+    return _rebuild_array_with_zeros, (array.shape, array.dtype, start)
 
 
 def _rebuild_array_with_zeros(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
@@ -179,10 +163,6 @@ class _Gone:
 
 def _rebuild_weak_reference(instance: Any) -> Any:
     return weakref.ref(_Gone() if instance is None else instance)
-
-
-def _make_instance_without_init(kind: Any) -> Any:
-    return kind.__new__(kind)
 
 
 def _restore_attributes(instance: Any, state: Mapping[str, Any]) -> None:

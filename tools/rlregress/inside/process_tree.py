@@ -17,11 +17,7 @@ import signal
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    NoReturn,
-)
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:  # a supervisor starts in a twentieth of a second without it
     import subprocess

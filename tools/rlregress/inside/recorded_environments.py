@@ -1,7 +1,6 @@
 """Records every reset and step of environments, and seeds environments that the script does not.
 
-Runs inside foreign and old environments: NumPy only, Python 3.10 syntax; gymnasium and gym are
-hooked when the traced code imports them.
+Gymnasium and gym are hooked when the traced code imports them.
 
 The methods of all environment classes are replaced, so that a script creates, copies, pickles and
 inspects its environments without a wrapper of the recorder. A call within another call is no event:

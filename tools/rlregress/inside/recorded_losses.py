@@ -14,12 +14,7 @@ from typing import Any
 
 import torch
 
-from rlregress.inside.events import (
-    CALLERS,
-    NumberedNames,
-    has_readable_numbers,
-    make_event_part,
-)
+from rlregress.inside.events import CALLERS, NumberedNames, has_readable_numbers, make_event_part
 from rlregress.inside.replaced import compiling
 from rlregress.probing.framework_errors import call_original
 

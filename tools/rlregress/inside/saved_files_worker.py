@@ -1,11 +1,10 @@
 """Save and load files: ``python -m rlregress.inside.saved_files_worker JOB ANSWERS``.
 
-Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
-3.10 syntax. The job is a JSON file: ``framework``; ``algorithms``, empty for all; ``files``, a
-folder; ``write``, whether the files are made there first; ``times``, how often each is loaded;
-``again``, whether each is saved once more after it was loaded; ``trusted``, names of kinds that
-PyTorch may load although they hold more than numbers; ``kinds``, names of the requested kinds; and
-``stored``, whether only kinds that ``baselines/saved`` keeps of each release are requested.
+The job is a JSON file: ``framework``; ``algorithms``, empty for all; ``files``, a folder;
+``write``, whether the files are made there first; ``times``, how often each is loaded; ``again``,
+whether each is saved once more after it was loaded; ``trusted``, names of kinds that PyTorch may
+load although they hold more than numbers; ``kinds``, names of the requested kinds; and ``stored``,
+whether only kinds that ``baselines/saved`` keeps of each release are requested.
 
 Only files that a process of the same command has written are loaded, those of ``baselines/saved``
 after their digests were compared, and ``user``, if the job has it (``user_files``), which the user

@@ -29,15 +29,14 @@ _SHOWN = 3
 _SPACE = ("low", "high", "n", "nvec", "start", "spaces")
 
 
-def describe_items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]]:
+def describe_items(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str, list[Any]]]:
     """Yield path, description and numbers of each item (part without parts) of a value.
 
     The numbers are the norm and two projections of all floats; they show how far floats differ.
+
+    Args:
+        depth: how many objects the value is in.
     """
-    yield from _list_items(name, value, 0)
-
-
-def _list_items(name: str, value: Any, depth: int) -> Iterator[tuple[str, str, list[Any]]]:
     words = _describe_leaf(value)
     if words is not None or depth > _DEEP:
         yield name, words or type(value).__name__, _list_norm_and_projections(value)
@@ -45,7 +44,7 @@ def _list_items(name: str, value: Any, depth: int) -> Iterator[tuple[str, str, l
     kind, parts = _list_labelled_parts(value)
     yield name, kind, []
     for label, part in parts:
-        yield from _list_items(name + label, part, depth + 1)
+        yield from describe_items(name + label, part, depth + 1)
 
 
 def _list_norm_and_projections(value: Any) -> list[Any]:

@@ -9,35 +9,17 @@ import operator
 import os
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from rlregress import source
 from rlregress.inside import bindings, methods
-from rlregress.inside.methods import Defaults, Misfit
+from rlregress.inside.methods import Defaults, ImportedFile, Misfit
 from rlregress.marks import compile_source, list_inner_code_objects
 
 #: key of a code object: its name and first line.
 _Key = tuple[str, int]
-
-
-class _ImportedFile(NamedTuple):
-    """An imported file with its present and its other text.
-
-    Attributes:
-        file: below the folder of its package.
-        texts: the present text, and the other one.
-    """
-
-    file: str
-    path: str
-    module: types.ModuleType
-    texts: tuple[str, str]
-
-    def find_code_in_both_texts(self, name: str) -> list[list[types.CodeType]]:
-        """Return the code objects of a function, in the present and in the other text."""
-        return [_find_code_objects(text, self.path, name) for text in self.texts]
 
 
 def replace_running_code(
@@ -63,13 +45,14 @@ def replace_running_code(
         # imported first, so that its functions are among those listed below
         with contextlib.suppress(Misfit):
             _import_file(change["file"])
-    in_memory = _FunctionsInMemory()
+    # a search of all objects takes a while: once, and only if a function is in no module
+    by_file = cache(_list_all_functions_by_file)
     # values first: defaults of functions may be computed from them
     misfits = [misfit for change in changes for misfit in _bind_other_values(change, roots)]
     misfits += [
         misfit
         for change in changes
-        for misfit in _replace_functions_of_file(change, roots, in_memory)
+        for misfit in _replace_functions_of_file(change, roots, by_file)
     ]
     if misfits and sum(len(change["functions"]) for change in changes) == 1:
         raise Misfit(misfits[0][2])
@@ -77,7 +60,9 @@ def replace_running_code(
 
 
 def _replace_functions_of_file(
-    change: dict[str, Any], roots: Sequence[str], in_memory: _FunctionsInMemory
+    change: dict[str, Any],
+    roots: Sequence[str],
+    list_all_functions_by_file: Callable[[], dict[str, list[types.FunctionType]]],
 ) -> list[list[str]]:
     """Replace all functions of one change; return those that do not fit, with reasons."""
     file, names = change["file"], [n for n in change["functions"] if not _runs_at_import(n)]
@@ -93,13 +78,8 @@ def _replace_functions_of_file(
         try:
             if _replace_whole_method_if_needed(imported, name):
                 continue
-            fitting = _find_fitting_codes(imported, name)
-            methods.add_names_used_in_other_text(
-                imported.module, name, imported.texts, imported.path
-            )
-            other_defaults = methods.find_defaults_of_second_text(
-                imported.module, name, imported.texts
-            )
+            fitting = _prepare_fitting_codes(imported, name)
+            other_defaults = imported.find_other_defaults(name)
         except Misfit as why:
             misfits.append([file, name, str(why)])
             continue
@@ -110,8 +90,8 @@ def _replace_functions_of_file(
     used: set[_Key] = set()
     visited: set[int] = set()
     for list_functions in (
-        in_memory.list_functions_of_modules,
-        in_memory.list_functions_of_all_objects,
+        _list_functions_of_modules,
+        lambda path: list_all_functions_by_file().get(_real(path), []),
     ):
         for function in list_functions(imported.path):
             # the lines of what has been replaced are those of the other text
@@ -172,55 +152,53 @@ def find_other_code_of_function(
         Misfit: there is no code that could be called in its place.
     """
     imported = _import_with_text(change["file"], change["text"], roots)
-    fitting, texts = _find_fitting_codes(imported, name), imported.texts
-    if _make_key_of_code(code) not in fitting:
+    fitting, key = _prepare_fitting_codes(imported, name), _make_key_of_code(code)
+    if key not in fitting:
         raise Misfit(f"{name} of {imported.file} has several definitions at run time")
-    methods.add_names_used_in_other_text(imported.module, name, texts, imported.path)
-    own, other = (
-        methods.find_defaults_of_second_text(imported.module, name, pair)
-        for pair in (texts[::-1], texts)
-    )
-    return fitting[_make_key_of_code(code)], (own, other)
+    opposite = imported._replace(texts=imported.texts[::-1])
+    return fitting[key], (opposite.find_other_defaults(name), imported.find_other_defaults(name))
 
 
-def _replace_whole_method_if_needed(imported: _ImportedFile, name: str) -> bool:
+def _replace_whole_method_if_needed(imported: ImportedFile, name: str) -> bool:
     """Remove a method that the other text does not have, or put the whole of it into its class.
 
     This is done if only one text has the method, or only one calls ``super()`` in it, or if
     decorators or setters differ. Return whether it was done.
     """
-    old, new = imported.find_code_in_both_texts(name)
+    old, new = _find_code_in_both_texts(imported, name)
     if "." not in name or not (old or new):
         return False
-    if old and new and _is_replacing_code_enough(old, new, name, imported.texts):
+    if old and new and _is_replacing_code_enough(imported, name, old, new):
         return False
     try:
         if new:
-            methods.add_names_used_in_other_text(
-                imported.module, name, imported.texts, imported.path
-            )
-            methods.replace_method_by_text(imported.module, name, imported.texts[1], imported.path)
+            imported.add_names_used_in_other_text(name)
+            imported.replace_method(name)
         else:
-            methods.remove_method(imported.module, name)
+            imported.remove_method(name)
     except Exception as why:  # whatever its decorators and defaults raise
         raise Misfit(f"{name} of {imported.file} cannot be replaced: {why}") from None
     return True
 
 
 def _is_replacing_code_enough(
-    old: Sequence[types.CodeType], new: Sequence[types.CodeType], name: str, texts: Sequence[str]
+    imported: ImportedFile, name: str, old: Sequence[types.CodeType], new: Sequence[types.CodeType]
 ) -> bool:
     """Return whether replacing a function's code objects is enough; for some methods it is not."""
-    if not methods.is_method_in_both(name, texts):
+    # an inner function is no method
+    if not all(imported.find_definitions(name)):
         return True
-    if len(old) != len(new) or methods.do_decorators_differ(name, texts):
+    if len(old) != len(new) or imported.do_decorators_differ(name):
         return False
     return len(old) != 1 or {*old[0].co_freevars} ^ {*new[0].co_freevars} != {"__class__"}
 
 
-def _find_fitting_codes(imported: _ImportedFile, name: str) -> dict[_Key, types.CodeType]:
-    """Return key of each present code object of a function -> the code in the other text."""
-    old, new = imported.find_code_in_both_texts(name)
+def _prepare_fitting_codes(imported: ImportedFile, name: str) -> dict[_Key, types.CodeType]:
+    """Return key of each present code object of a function -> the code in the other text.
+
+    Names that the other code uses are added to the function's module.
+    """
+    old, new = _find_code_in_both_texts(imported, name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {imported.file}")
     # several definitions of one name are, for example, a property and its setter
@@ -229,19 +207,15 @@ def _find_fitting_codes(imported: _ImportedFile, name: str) -> dict[_Key, types.
     pairs = list(zip(old, new, strict=True))
     if any(old_code.co_freevars != new_code.co_freevars for old_code, new_code in pairs):
         raise Misfit(f"{name} uses variables of an enclosing function that differ by version")
+    imported.add_names_used_in_other_text(name)
     return {_make_key_of_code(old_code): new_code for old_code, new_code in pairs}
 
 
-def _import_with_text(file: str, text: str, roots: Sequence[str]) -> _ImportedFile:
+def _import_with_text(file: str, text: str, roots: Sequence[str]) -> ImportedFile:
     """Import a file below one of the roots, and return it with its present and another text."""
     path = _find_path(file, roots)
-    _import_file(file)
-    return _ImportedFile(
-        file,
-        path,
-        sys.modules[source.name_module_of_file(file)],
-        (source.read_source_text(path), text),
-    )
+    module = _import_file(file)
+    return ImportedFile(file, path, module, (source.read_source_text(path), text))
 
 
 def _find_path(file: str, roots: Sequence[str]) -> str:
@@ -254,10 +228,10 @@ def _find_path(file: str, roots: Sequence[str]) -> str:
     raise Misfit(f"there is no {file}")
 
 
-def _import_file(file: str) -> None:
+def _import_file(file: str) -> types.ModuleType:
     """Import the module of a file; raise Misfit if that fails."""
     try:
-        importlib.import_module(source.name_module_of_file(file))
+        return importlib.import_module(source.name_module_of_file(file))
     except Exception as error:
         raise Misfit(f"{file} cannot be imported: {error}") from None
 
@@ -279,11 +253,15 @@ def _compile_text(text: str, path: str) -> tuple[types.CodeType, dict[str, list[
     return module, lines
 
 
-def _find_code_objects(text: str, path: str, name: str) -> list[types.CodeType]:
-    module, lines = _compile_text(text, path)
-    last, first_lines = name.rpartition(".")[2], lines.get(name, ())
-    codes = [code for code in list_inner_code_objects(module) if code.co_name == last]
-    return [code for code in codes if code.co_firstlineno in first_lines]
+def _find_code_in_both_texts(imported: ImportedFile, name: str) -> list[list[types.CodeType]]:
+    """Return the code objects of a function, in the present and in the other text."""
+    codes = []
+    for text in imported.texts:
+        module, lines = _compile_text(text, imported.path)
+        last, first_lines = name.rpartition(".")[2], lines.get(name, ())
+        codes.append([code for code in list_inner_code_objects(module)
+                      if code.co_name == last and code.co_firstlineno in first_lines])  # fmt: skip
+    return codes
 
 
 def _make_key_of_code(code: types.CodeType) -> _Key:
@@ -308,33 +286,22 @@ def _replace_code(
     return code if is_same else code.replace(co_consts=constants)
 
 
-class _FunctionsInMemory:
-    """Finds functions in memory, also those behind decorators."""
+def _list_functions_of_modules(path: str) -> list[types.FunctionType]:
+    """Return the functions of the modules that were imported from a file."""
+    modules = [module for module in list(sys.modules.values())
+               if "__file__" in getattr(module, "__dict__", ())
+               and _is_same_file(module.__file__ or "", path)]  # fmt: skip
+    return [function for function in methods.list_functions_of_modules(*modules)
+            if _is_same_file(function.__code__.co_filename, path)]  # fmt: skip
 
-    def __init__(self) -> None:
-        self._by_file: dict[str, list[types.FunctionType]] = {}
 
-    def list_functions_of_modules(self, path: str) -> list[types.FunctionType]:
-        """Return the functions of the modules that were imported from a file."""
-        modules = [
-            module
-            for module in list(sys.modules.values())
-            if "__file__" in getattr(module, "__dict__", ())
-            and _is_same_file(module.__file__ or "", path)
-        ]
-        return [
-            function
-            for function in methods.list_functions_of_modules(*modules)
-            if _is_same_file(function.__code__.co_filename, path)
-        ]
-
-    def list_functions_of_all_objects(self, path: str) -> list[types.FunctionType]:
-        """Return all functions in memory whose code is from a file, however it was run."""
-        if not self._by_file:
-            for thing in gc.get_objects():
-                if type(thing) is types.FunctionType:
-                    self._by_file.setdefault(_real(thing.__code__.co_filename), []).append(thing)
-        return self._by_file.get(_real(path), [])
+def _list_all_functions_by_file() -> dict[str, list[types.FunctionType]]:
+    """Return real path -> all functions in memory whose code is from this file."""
+    by_file: dict[str, list[types.FunctionType]] = {}
+    for thing in gc.get_objects():
+        if type(thing) is types.FunctionType:
+            by_file.setdefault(_real(thing.__code__.co_filename), []).append(thing)
+    return by_file
 
 
 def _is_same_file(first: str, second: str) -> bool:

@@ -1,8 +1,5 @@
 """Record a trace in this process: ``python -m rlregress.inside.trace_worker JOB``.
 
-Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and the traced
-code only, Python 3.10 syntax.
-
 The job is a JSON file with
 
 - ``output``: path of the trace;

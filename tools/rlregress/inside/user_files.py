@@ -1,7 +1,6 @@
 """Loads a file of the user, and describes its contents for a comparison.
 
-Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
-3.10 syntax. The caller has asked the user whether the file is to be trusted.
+The caller has asked the user whether the file is to be trusted.
 """
 
 from __future__ import annotations

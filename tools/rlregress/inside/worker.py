@@ -3,9 +3,8 @@
 ``python -m rlregress.inside.worker JOB CHECKPOINT RECORD`` continues from the checkpoint if there
 is one, and writes the record of the training.
 
-Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and the
-framework only, Python 3.10 syntax. The process that starts it sets the thread limits of the
-numerical libraries, which read them once, when they are loaded.
+The process that starts it sets the thread limits of the numerical libraries, which read them once,
+when they are loaded.
 """
 
 from __future__ import annotations

@@ -53,8 +53,7 @@ MASKED = (
 
 #: finds names of numbers that differ between any two runs.
 _TIME = re.compile(
-    r"(^|[_ ])(t|time|fps|sps|seconds|secs|elapsed|wall|duration|eta|date)([_ ]|$)",
-    re.IGNORECASE,
+    r"(^|[_ ])(t|time|fps|sps|seconds|secs|elapsed|wall|duration|eta|date)([_ ]|$)", re.IGNORECASE
 )
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -154,11 +153,10 @@ def list_folder_masks() -> tuple[tuple[Any, str], ...]:
     """Return patterns of paths that differ between runs, each with its replacement."""
     paths = {os.path.abspath(path) for path in (*sys.path, sys.prefix) if path}
     packages = [(re.escape(path), "<path>") for path in sorted(paths, key=len, reverse=True)]
-    folder = os.path.realpath(tempfile.gettempdir())
-    # the folder of a command has the number of a process in its name
-    outer = (
-        os.path.dirname(folder) if process_tree.find_owner_of_temporary_folder(folder) else folder
-    )
+    folder = outer = os.path.realpath(tempfile.gettempdir())
+    if process_tree.find_owner_of_temporary_folder(folder):
+        # the folder of a command has the number of a process in its name
+        outer = os.path.dirname(folder)
     temporary = re.escape(folder)
     random_name = temporary + "/tmp[a-z0-9_]{8}"  # noqa: S108 - a pattern
     host = re.escape(socket.gethostname())
@@ -222,11 +220,8 @@ def _list_items_by_format(file_name: str, content: bytes, depth: int) -> Iterato
         text = content.decode()
         if "\0" in text:
             raise ValueError("it is no text")
-        yield from (
-            _list_items_of_table(text)
-            if file_name.endswith((".csv", ".tsv"))
-            else _list_items_of_text(text)
-        )
+        is_table = file_name.endswith((".csv", ".tsv"))
+        yield from (_list_items_of_table if is_table else _list_items_of_text)(text)
 
 
 def _list_items_of_text(text: str) -> Iterator[Item]:
@@ -274,12 +269,10 @@ def _list_items_of_zip(content: bytes, depth: int) -> Iterator[Item]:
             if _SYSTEM.fullmatch(name):
                 continue
             inner = archive.read(name)
-            settings = name == "data"
-            parts = (
-                _list_items_of_agent_settings(inner)
-                if settings
-                else list_items_of_file(name, inner, depth + 1)
-            )
+            if name == "data":
+                parts = _list_items_of_agent_settings(inner)
+            else:
+                parts = list_items_of_file(name, inner, depth + 1)
             for where, leaf in parts:
                 yield f"{name}: {where}", leaf
 
@@ -386,18 +379,16 @@ def make_event_parts(file_items: Iterator[Item]) -> dict[str, events.Part]:
     parts: dict[str, Any] = {}
     further: list[Any] = []
     for name, (kind, value) in file_items:
-        if not isinstance(value, np.ndarray):
-            added = {
-                name: _make_part_of_words_and_numbers(
-                    value if kind == "text" else f"{kind} {value!r}"
-                )
-            }
+        if isinstance(value, np.ndarray):
+            added = events.make_event_part(value, kind)
         else:
-            added = {name: events.make_event_part(value, kind)}
+            added = _make_part_of_words_and_numbers(
+                value if kind == "text" else f"{kind} {value!r}"
+            )
         if len(parts) < _SINGLE_ITEMS:
-            parts.update(added)
+            parts[name] = added
         else:
-            further += added.values()
+            further.append(added)
     if further:
         parts[f"the rest, {len(further)} items"] = events.join_event_parts(further)
     return parts

@@ -79,14 +79,14 @@ def train_part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: N
 
 
 def _stop_after(steps: int) -> None:
-    count = episodes.Episodes._count_step
+    note = episodes.Episodes._note_step
 
-    def count_step(self, episode) -> None:
-        count(self, episode)
+    def note_step(self, *step) -> None:
+        note(self, *step)
         if self._steps == steps:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    episodes.Episodes._count_step = count_step  # type: ignore[method-assign]
+    episodes.Episodes._note_step = note_step  # type: ignore[method-assign]
 
 
 def require_finished(content: dict[str, Any] | int) -> dict[str, Any]:
