@@ -16,12 +16,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model import explain
 from rlregress.model.bisect_result import ChangedFunction, SymptomChange
 from rlregress.model.code import WORDING, ChangedPiece, Hunk
-from rlregress.model.upgrade_result import (
-    ChangedDetail,
-    FrameworkResult,
-    ScriptResult,
-    group_details_by_functions,
-)
+from rlregress.model.upgrade_result import ChangedDetail, group_details_by_functions
 from rlregress.upgrade import cascade
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.differences import inventory, known_changes, public_names
@@ -100,9 +95,7 @@ def _explain_step_by_trace(
             ),
             _get_requested_versions(versions),
         )
-    parts: list[FrameworkResult | ScriptResult] = list(result.frameworks)
-    parts += [result.script] if result.script is not None else []
-    culprits = [c for part in parts for c in part.culprits.values()]
+    culprits = [c for part in result.parts for c in part.culprits.values()]
     diverging = [t.comparison.first for t in result.traced if t.comparison.first is not None]
     explained = replace(
         step,

@@ -733,14 +733,14 @@ class Upgrade:
         object.__setattr__(self, "judgement", judgement)
 
     @property
+    def parts(self) -> tuple[FrameworkResult | ScriptResult, ...]:
+        """The frameworks, and the script if there is one."""
+        return (*self.frameworks, *([] if self.script is None else [self.script]))
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """All differences and all planned checks."""
-        own = self.script.entries if self.script is not None else ()
-        return (
-            *(entry for framework in self.frameworks for entry in framework.entries),
-            *own,
-            *self.other_packages,
-        )
+        return (*(entry for part in self.parts for entry in part.entries), *self.other_packages)
 
     @property
     def not_checked(self) -> list[str]:
@@ -788,8 +788,7 @@ class Upgrade:
     @property
     def costs(self) -> tuple[Cost, ...]:
         """Time and memory of trainings that execute changed code."""
-        own = self.script.costs if self.script is not None else ()
-        return (*(cost for framework in self.frameworks for cost in framework.costs), *own)
+        return tuple(cost for part in self.parts for cost in part.costs)
 
     @property
     def traced(self) -> list[ComparedTraining]:

@@ -169,10 +169,8 @@ def _describe_how_training_differs(traced: ComparedTraining) -> str:
 
 def _list_culprit_changes(result: Upgrade) -> list[_Change]:
     """Return the changed functions that explain differences; those of most trainings first."""
-    parts: list[FrameworkResult | ScriptResult] = [*result.frameworks]
-    parts += [result.script] if result.script is not None else []
     changes: list[_Change] = []
-    for part in parts:
+    for part in result.parts:
         own: dict[ChangedPiece, _Change] = {}
         for name, (function, *_) in map_entries_to_explaining_functions(part).items():
             own.setdefault(function, _Change(function, part)).names.append(name)
