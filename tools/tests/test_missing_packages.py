@@ -150,7 +150,7 @@ def test_tests_that_a_missing_package_prevents_are_listed(
 def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):
     """A page has the line in its place."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    text = svg.draw_svg(lambda axes: None, "name", "label", 1.0, 1.0, (0, 0, 0, 0))
+    text = svg.draw_svg(lambda axes: None, "name", "label", 1.0, (0, 0, 0, 0))
     assert "pip install &#39;rlregress[plots]&#39;" in text
 
 

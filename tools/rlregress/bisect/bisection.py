@@ -1,9 +1,8 @@
 """The search algorithms, without input or output; a function that they get checks a version.
 
-``find_first_new_version`` searches a history as ``git bisect`` does,
-``find_every_step_that_changes`` repeats it, and ``find_smallest_differing_set`` searches a set of
-packages (delta debugging: Zeller and Hildebrandt, 2002, "Simplifying and isolating
-failure-inducing input").
+``find_first_new_version`` searches a history as ``git bisect`` does, and
+``find_smallest_differing_set`` a set of packages (delta debugging: Zeller and Hildebrandt, 2002,
+"Simplifying and isolating failure-inducing input").
 """
 
 from __future__ import annotations
@@ -84,23 +83,6 @@ def _list_set_bits(mask: int) -> Iterator[int]:
         lowest = mask & -mask
         yield lowest.bit_length() - 1
         mask ^= lowest
-
-
-def find_every_step_that_changes(
-    count: int, find_next: Callable[[int], Step | None]
-) -> Iterator[Step]:
-    """Yield all steps at which a list of versions changed, one after the other.
-
-    A change that was undone before the last version may not be found.
-
-    Args:
-        find_next: returns the first step after a version towards the last version's value; None:
-            the version has that value already.
-    """
-    low = 0
-    while low < count - 1 and (step := find_next(low)) is not None:
-        yield step
-        low = step.new
 
 
 def find_smallest_differing_set(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from uuid import uuid4
 
@@ -459,17 +458,20 @@ def _list_shared_packages(
 def _find_changing_steps(
     search: Search, candidates: Sequence[Candidate], finds_all: bool
 ) -> Iterator[Step]:
-    """Yield one step, or every step, at which the symptom changes in a list of versions."""
+    """Yield one step, or every step, at which the symptom changes in a list of versions.
 
-    def find_next_step(low: int) -> Step | None:
-        if low and not search.measure_ends(candidates[low], candidates[-1]):
-            return None
-        return _find_first_changing_step(
+    The ends of the list were measured, and differ. A change that was undone before the last
+    version may not be found.
+    """
+    low, last = 0, len(candidates) - 1
+    while low < last and (not low or search.measure_ends(candidates[low], candidates[-1])):
+        step = _find_first_changing_step(
             search, candidates[low:], bisection.link_versions_in_line(len(candidates) - low)
         ).shift_step_by(low)
-
-    steps = bisection.find_every_step_that_changes(len(candidates), find_next_step)
-    return steps if finds_all else islice(steps, 1)
+        yield step
+        if not finds_all:
+            break
+        low = step.new
 
 
 def search_changing_commit(

@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,13 +20,11 @@ from rlregress.catalogue import registry
 from rlregress.catalogue.registry import Detail
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
-from rlregress.inside import process_tree
 from rlregress.inside.run_record import write_text_atomically
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Trace, UncomparedTraining
 from rlregress.model.upgrade_result import ABSENT
-from rlregress.trace import trace_reader
-from rlregress.trace.child_processes import extract_last_message
+from rlregress.trace import child_processes, trace_reader
 from rlregress.trace.trace_comparison import mark_unsteady_parts
 from rlregress.upgrade.differences import inventory, public_names
 from rlregress.upgrade.evidence import compared_trainings, runtimes, version_fingerprints
@@ -351,17 +348,11 @@ def make_symptom_of_command(command: str) -> Symptom:
             raise UserError(
                 f"--command cannot be run: {words[0]}: No such file, or it is no program"
             )
-        completed = process_tree.run_supervised(
-            words,
-            env=variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-        )
+        completed = child_processes.run_command(words, variables, None)
         if not completed.returncode:
             return [0, ""]
-        return [completed.returncode, extract_last_message(completed.stderr or completed.stdout)]
+        message = child_processes.extract_last_message(completed.stderr or completed.stdout)
+        return [completed.returncode, message]
 
     def find_exit_code(checked: TestedVersion, _: TestedVersion) -> Value:
         code, complaint = checked.measure_or_read("command", run_command)

@@ -134,7 +134,7 @@ def judge_and_report_upgrade(
     facts = PageInfo(
         title, date, seconds, report_data.describe_machine(), _make_repeating_command(options)
     )
-    write_upgrade_report(result, options.report, facts)
+    text = write_upgrade_report(result, options.report, facts)
     output.mark_exit_code_decided()
     ci_annotations.print_annotations_on_github(
         upgrade_findings.list_upgrade_findings(result, _find_pinned_repository(result))
@@ -150,9 +150,6 @@ def judge_and_report_upgrade(
             result, options.report
         )
         steps = [f"next: {step}" for step in short_summary.format_first_steps(cards, screen.STEPS)]
-        text = markdown_page.format_page_as_markdown(
-            upgrade_page.make_page_of_upgrade(result, facts)
-        )
         for line in (text, report, *steps, *script, verdict):
             options.say(line)
     else:
@@ -207,8 +204,8 @@ def _find_pinned_repository(result: Upgrade) -> upgrade_findings.PinnedRepositor
     return upgrade_findings.PinnedRepository(top, lock.relative_to(top).as_posix(), pins)
 
 
-def write_upgrade_report(result: Upgrade, folder: Path, facts: PageInfo) -> None:
-    """Write the page, the text and the data of a report, SARIF, JUnit and GitHub's summary.
+def write_upgrade_report(result: Upgrade, folder: Path, facts: PageInfo) -> str:
+    """Write page, Markdown, data, SARIF, JUnit and GitHub's summary; return the Markdown.
 
     Args:
         facts: time, machine and command of the judgement.
@@ -235,3 +232,4 @@ def write_upgrade_report(result: Upgrade, folder: Path, facts: PageInfo) -> None
         ci_annotations.append_github_summary(text)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
+    return text

@@ -17,8 +17,8 @@ from rlregress.model.recorded_traces import (
     Trace,
 )
 
-#: kind of event -> its description
-_EVENTS = {
+#: kind of event -> its description; see ``Event``
+EVENTS = {
     "reset": "reset of {name}",
     "step": "step of {name}",
     "output": "{name} returns",
@@ -94,7 +94,7 @@ def format_value_of_event(event: Event, part_name: str, shows_types: bool = Fals
 
 def describe_event(event: Event) -> str:
     """Describe an event: what happened and where."""
-    action = _EVENTS[event.kind].format(name=event.name)
+    action = EVENTS[event.kind].format(name=event.name)
     where = f", {event.place} in {event.function}" if event.file else ""
     return f"event {event.index + 1}: {action}{where}"
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from rlregress.model.detail_answers import UNPROBED
+from rlregress.report.words import join_first_names
 
 _Finding = TypeVar("_Finding")
 #: the reason in a message of a test or claim whose code could not be probed
@@ -36,5 +37,4 @@ def describe_further_failures(names: Sequence[str]) -> str:
     further = names[1:]
     if not further:
         return ""
-    ending = f" and {len(further) - _NAMED} more" if len(further) > _NAMED else ""
-    return f"{len(further)} more failed in the same way: {', '.join(further[:_NAMED])}{ending}"
+    return f"{len(further)} more failed in the same way: {join_first_names(further, _NAMED)}"

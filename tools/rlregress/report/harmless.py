@@ -14,7 +14,7 @@ _OBEYED = re.compile(
     "\ue000-\uf8ff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
 #: escape sequences for colours, except those that hide text, such as black
-_COLOUR = re.compile("\x1b\\[(?:(?:[0-79]|3[1-79]|9[0-7])(?:;(?=[0-9])|(?=m)))*m")
+_COLOUR = re.compile("(\x1b\\[(?:(?:[0-79]|3[1-79]|9[0-7])(?:;(?=[0-9])|(?=m)))*m)")
 #: workflow commands: those of GitHub begin a line, others may occur anywhere in it
 _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 _ANYWHERE = re.compile(r"##(?=\w*\[)")
@@ -44,16 +44,12 @@ def escape_for_terminal(text: str, line_start: str = "", colours: bool = False) 
         colours: whether to keep escape sequences for colours.
     """
     text = text.replace(_FENCE, "")
-    if colours and "\x1b" in text:
-        places = [match.span() for match in _COLOUR.finditer(text)]
-        ends = [0, *(place for span in places for place in span), len(text)]
-        plain_parts = [text[a:b] for a, b in zip(ends, ends[1:], strict=False)]
-        text = "".join(
-            part if number % 2 else _OBEYED.sub(_escape_match, part)
-            for number, part in enumerate(plain_parts)
-        )
-    else:
-        text = _OBEYED.sub(_escape_match, text)
+    parts = _COLOUR.split(text) if colours else [text]
+    # every second part is a colour
+    text = "".join(
+        part if number % 2 else _OBEYED.sub(_escape_match, part)
+        for number, part in enumerate(parts)
+    )
     command_spans = (match.span() for match in re.finditer(r"##\w*\[", line_start + text))
     if any(start < len(line_start) < end for start, end in command_spans):
         text = f" {text}"

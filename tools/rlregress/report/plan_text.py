@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rlregress.model.planned_session import Gate, GateProposal, Makespan, SessionPlan
 from rlregress.model.quantities import format_percent
 from rlregress.report import tables, words
@@ -165,17 +163,11 @@ def _choose_unit_of_time(seconds: float) -> tuple[float, str]:
 def _make_table_of_gates(gates: tuple[Gate, ...]) -> list[str]:
     """Return the lines of a table: gates as columns; cells, groups and costs as rows."""
     rows = [["smallest drop detected with 80 % power", *(gate.name for gate in gates)]]
-    rows += [
-        [f"  {name}", *_format_drops_of_gates([gate.cells for gate in gates], name)]
-        for name in gates[0].cells
-    ]
-    rows += [
-        [
-            f"  {name}, its cells together",
-            *_format_drops_of_gates([gate.groups for gate in gates], name),
-        ]
-        for name in gates[0].groups
-    ]
+    for name in gates[0].cells:
+        rows.append([f"  {name}", *(_format_drop(gate.cells[name]) for gate in gates)])
+    for name in gates[0].groups:
+        drops = (_format_drop(gate.groups[name]) for gate in gates)
+        rows.append([f"  {name}, its cells together", *drops])
     if gates[0].critics:
         rows.append(
             ["smallest growth of a critic's error detected with 80 % power", *[""] * len(gates)]
@@ -192,11 +184,6 @@ def _make_table_of_gates(gates: tuple[Gate, ...]) -> list[str]:
     rows.append(["CPU minutes of fresh seeds, at most", *(f"{g.most / 60:.1f}" for g in gates)])
     rows.append(["", *("(chosen)" if gate.chosen else "" for gate in gates)])
     return tables.align_columns(rows)
-
-
-def _format_drops_of_gates(drops_by_gate: list[Mapping[str, float | None]], cell: str) -> list[str]:
-    drops = [gate_drops[cell] for gate_drops in drops_by_gate]
-    return [_format_drop(drop) for drop in drops]
 
 
 def _describe_proposal(proposal: GateProposal, has_begun: bool) -> list[str]:

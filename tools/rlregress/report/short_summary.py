@@ -19,16 +19,11 @@ def make_summary_lines(
         report: path of the page.
         sentences: results of the user's own script and file, one line each.
     """
-    has_several = len(cards) > 1
     return [
         facts.title,
         *sentences,
-        _join_fitting_sentences(
-            "Not judged", _list_first_sentences(cards, has_several, "not_judged")
-        ),
-        _join_fitting_sentences(
-            "What changed", _list_first_sentences(cards, has_several, "changed")
-        ),
+        _join_fitting_sentences("Not judged", _list_first_sentences(cards, "not_judged")),
+        _join_fitting_sentences("What changed", _list_first_sentences(cards, "changed")),
         _join_fitting_sentences("Next", format_first_steps(cards)),
         f"{facts.started}, {facts.duration}, {facts.machine}: {report}",
     ]
@@ -44,7 +39,7 @@ def list_first_steps(cards: Sequence[Card], max_steps: int = 1) -> list[Step]:
     return list(dict.fromkeys(step for card in cards for step in card.steps[:max_steps]))
 
 
-def _list_first_sentences(cards: Sequence[Card], has_several: bool, list_name: str) -> list[str]:
+def _list_first_sentences(cards: Sequence[Card], list_name: str) -> list[str]:
     """Return each card's first sentence and how many more it has, the worst card first."""
     sentences: list[str] = []
     for card in cards:
@@ -53,7 +48,7 @@ def _list_first_sentences(cards: Sequence[Card], has_several: bool, list_name: s
             card_sentences = [culprit.title for culprit in card.culprits] + card_sentences
         if card_sentences:
             ending = f" (and {len(card_sentences) - 1} more)" if card_sentences[1:] else ""
-            title = f"{card.title.partition(' (')[0]}: " if has_several else ""
+            title = f"{card.title.partition(' (')[0]}: " if len(cards) > 1 else ""
             sentences.append(f"{title}{card_sentences[0].rstrip('.')}{ending}")
     return sentences
 

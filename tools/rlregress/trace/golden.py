@@ -27,6 +27,7 @@ from rlregress import datafiles, files
 from rlregress.datafiles import Count, Line, Natural, expect_value
 from rlregress.errors import UserError
 from rlregress.inside.run_record import compute_checksum, write_text_atomically
+from rlregress.model.explain import EVENTS
 from rlregress.model.golden_result import Block, GoldenResult
 from rlregress.model.recorded_traces import Divergence, Event, Part, Trace
 from rlregress.source import Function, list_files_below, parse_source_file
@@ -60,7 +61,7 @@ class _Schema:
 class Site:
     """What many events have in common: kind, name, place in the code, and names of their parts."""
 
-    kind: Annotated[str, datafiles.expect_one_of(trace_reader.KINDS)]
+    kind: Annotated[str, datafiles.expect_one_of(EVENTS)]
     name: Line
     at: trace_reader.StoredCallSite | None
     parts: tuple[Line, ...]

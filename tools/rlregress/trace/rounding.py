@@ -22,6 +22,7 @@ from rlregress.trace.trace_comparison import (
     GROWN,
     INCIDENTAL,
     KINDS,
+    drop_incidental_events,
     find_first_nonnumeric_differences,
 )
 
@@ -55,13 +56,13 @@ def measure_rounding_of_comparison(
         comparison: the comparison without this measurement.
         copies: traces of the old version, perturbed at event ``find_rounding_start(comparison)``.
     """
-    old_events, new_events = _drop_incidental(old), _drop_incidental(new)
+    old_events, new_events = drop_incidental_events(old), drop_incidental_events(new)
     complete = [copy for copy in copies if _is_copy_complete(copy, old)]
     # if only one version ended in an error, the difference is not rounding
     if not complete or bool(new.failure) != bool(old.failure):
         return comparison
     deviations = [
-        _measure_deviations_of_events(old_events, _drop_incidental(copy)) for copy in complete
+        _measure_deviations_of_events(old_events, drop_incidental_events(copy)) for copy in complete
     ]
     ends, limits = [*map(len, deviations)], _find_limits_of_deviations(old_events, deviations)
     departure = _find_event_beyond_limits(old_events, new_events, limits)
@@ -95,7 +96,7 @@ def measure_rounding_of_comparison(
 
 def _cut_trace_before_event(trace: Trace, event_number: int) -> Trace:
     """Return a trace cut before a main event, by number; all of it without such an event."""
-    main = _drop_incidental(trace)
+    main = drop_incidental_events(trace)
     return replace(
         trace,
         events=trace.events[: main[event_number].index] if main[event_number:] else trace.events,
@@ -122,10 +123,6 @@ def _is_copy_complete(copy: Trace, old: Trace) -> bool:
     """
     is_cut = bool(copy.header.get("stopped")) and len(copy.events) < len(old.events)
     return bool(copy.failure) == bool(old.failure) and not is_cut
-
-
-def _drop_incidental(trace: Trace) -> list[Event]:
-    return [event for event in trace.events if event.kind not in INCIDENTAL]
 
 
 def _measure_deviations_of_events(old: Sequence[Event], copy: Sequence[Event]) -> list[float]:

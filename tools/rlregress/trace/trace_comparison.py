@@ -395,16 +395,8 @@ def compare_traces(old: Trace, new: Trace) -> Comparison:
     Incidental are returned values of modules, logs and written files. They have no effect on later
     events and are compared name by name, unless they differ between repetitions.
     """
-    unsteady = old.unrepeatable_output | new.unrepeatable_output
-    old, new = (
-        replace(trace, events=_drop_unsteady_parts(trace.events, unsteady)) for trace in (old, new)
-    )
-    common_traces = [
-        replace(
-            trace, events=tuple(event for event in trace.events if event.kind not in INCIDENTAL)
-        )
-        for trace in (old, new)
-    ]
+    old, new = _drop_unsteady_parts(old, new)
+    common_traces = (replace(trace, events=drop_incidental_events(trace)) for trace in (old, new))
     comparison = _Walk(*common_traces).find_first_divergence()
     if (
         comparison.verdict == "diverged"
@@ -420,6 +412,11 @@ def compare_traces(old: Trace, new: Trace) -> Comparison:
         if comparison.verdict != "diverged":
             comparison = _judge_incidental_events(comparison, kind, old.events, new.events)
     return comparison
+
+
+def drop_incidental_events(trace: Trace) -> tuple[Event, ...]:
+    """Return the events of a trace that have an effect on later ones."""
+    return tuple(event for event in trace.events if event.kind not in INCIDENTAL)
 
 
 def _find_cause_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Divergence | None:
@@ -453,7 +450,6 @@ def mark_unsteady_parts(trace: Trace, repetition: Trace) -> Trace:
 
 
 def _find_unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str, int, str]]:
-    unsteady: set[tuple[str, str, int, str]] = set()
     first_events, repeated_events = (
         {
             key: event
@@ -462,10 +458,8 @@ def _find_unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str,
         }
         for recording in (trace, repetition)
     )
-    for key in {**first_events, **repeated_events}:
-        if key not in first_events or key not in repeated_events:
-            unsteady.add((*key, ""))
-            continue
+    unsteady = {(*key, "") for key in first_events.keys() ^ repeated_events.keys()}
+    for key in first_events.keys() & repeated_events.keys():
         differing = list_differing_parts(first_events[key], repeated_events[key])
         unsteady |= {(*key, name) for name, _ in differing}
     return unsteady
@@ -481,17 +475,21 @@ def number_events_of_name(
         yield (*event.key, counts[event.key]), event
 
 
-def _drop_unsteady_parts(
-    events: Sequence[Event], unsteady: frozenset[tuple[str, str, int, str]]
-) -> tuple[Event, ...]:
-    """Return events without the parts that do not repeat."""
-    if not unsteady:
-        return tuple(events)
-    return tuple(
-        replace(event, parts={n: p for n, p in event.parts.items() if (*key, n) not in unsteady})
-        for key, event in number_events_of_name(events)
-        if (*key, "") not in unsteady
-    )
+def _drop_unsteady_parts(old: Trace, new: Trace) -> tuple[Trace, Trace]:
+    """Return both traces without the parts that do not repeat in one of them."""
+    unsteady = old.unrepeatable_output | new.unrepeatable_output
+
+    def drop_from(trace: Trace) -> Trace:
+        events = (
+            replace(
+                event, parts={n: p for n, p in event.parts.items() if (*key, n) not in unsteady}
+            )
+            for key, event in number_events_of_name(trace.events)
+            if (*key, "") not in unsteady
+        )
+        return replace(trace, events=tuple(events)) if unsteady else trace
+
+    return drop_from(old), drop_from(new)
 
 
 def _judge_incidental_events(
@@ -522,11 +520,10 @@ def find_first_nonnumeric_differences(old: Trace, new: Trace) -> dict[tuple[str,
 
     Examples: other text in a file, a log entry that only one version has, or another type.
     """
-    unsteady = old.unrepeatable_output | new.unrepeatable_output
-    steady = [_drop_unsteady_parts(trace.events, unsteady) for trace in (old, new)]
+    old, new = _drop_unsteady_parts(old, new)
     divergences: dict[tuple[str, str], Divergence] = {}
     for kind in INCIDENTAL:
-        for divergence, gap in _compare_incidental_events(kind, steady[0], steady[1], _FINITE):
+        for divergence, gap in _compare_incidental_events(kind, old.events, new.events, _FINITE):
             event = divergence.old or divergence.new
             if event is not None and math.isinf(gap):
                 divergences.setdefault((kind, event.key[1]), divergence)

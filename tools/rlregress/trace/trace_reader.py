@@ -7,12 +7,12 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated
 from weakref import WeakValueDictionary
 
 from pydantic import ConfigDict, Field
@@ -21,13 +21,9 @@ from rlregress import datafiles, files
 from rlregress.datafiles import Line, Natural, expect_one_of, expect_value
 from rlregress.errors import UserError
 from rlregress.inside.events import RAISED, SCHEMA
+from rlregress.model.explain import EVENTS
 from rlregress.model.recorded_traces import Event, Part, Place, Trace
 
-#: kinds of events; see ``Event``.
-KINDS = (
-    "reset", "step", "output", "draw", "data", "parameters", "loss", "backward", "optimizer",
-    "write", "log", "module", "final", "file", "printed",
-)  # fmt: skip
 #: kind of event -> its parts, causes before effects.
 CAUSAL = {
     "step": ("action", "observation", "reward", "flags"),
@@ -53,42 +49,21 @@ def make_failed_trace(message: str, error: Mapping[str, str] = MappingProxyType(
     return Trace(header=header, events=())
 
 
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (OverflowError, TypeError, ValueError):
-        return False
-    return True
-
-
-def _is_part(value: Sequence[Any]) -> bool:
-    if len(value) != 6:
-        return False
-    digest, norm, values, shadow, text, types = value
-    return (
-        isinstance(digest, str)
-        and isinstance(text, str)
-        and isinstance(types, str)
-        and (norm is None or _is_number(norm))
-        and isinstance(values, list)
-        and isinstance(shadow, list | None)
-        and all(map(_is_number, [*values, *(shadow or ())]))
-    )
-
-
 _Place = tuple[Line, Natural, Line]
 #: the place that an event comes from, with its callers; None: outside of the traced code.
 StoredCallSite = tuple[Line, Natural, Line, tuple[_Place, ...]]
-PartRow = Annotated[
-    list[Any], expect_value("digest, norm, first values, projections, words and types", _is_part)
-]
+#: a number; NaN and infinity stand in quotes.
+_Number = Annotated[float, Field(strict=False)]
+_Numbers = tuple[_Number, ...]
+#: digest, norm, first values, projections, words and types of a part.
+PartRow = tuple[str, _Number | None, _Numbers, _Numbers | None, str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Row:
     """One line of a trace: an event, as ``events`` writes it."""
 
-    kind: Annotated[str, expect_one_of(KINDS)]
+    kind: Annotated[str, expect_one_of(EVENTS)]
     name: Line
     at: StoredCallSite | None
     parts: Mapping[str, PartRow]
@@ -205,14 +180,19 @@ def build_event(
 
 
 def make_part_of_values(
-    digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str, types: str
+    digest: str,
+    norm: float | None,
+    values: tuple[float, ...],
+    shadow: tuple[float, ...] | None,
+    text: str,
+    types: str,
 ) -> Part:
     """Return a part from the six values that a file stores for it."""
     return Part(
         digest=digest,
-        norm=None if norm is None else float(norm),
-        values=tuple(float(x) for x in values),
-        shadow=tuple(float(x) for x in shadow or ()),
+        norm=norm,
+        values=values,
+        shadow=shadow or (),
         text=_join_lines(text),
         types=_join_lines(types),
     )

@@ -280,7 +280,6 @@ def _draw_returns(rows: Mapping[str, Sequence[float]], name: str, label: str) ->
         lambda axes: _plot_returns(axes, rows),
         name,
         label,
-        figures.WIDTH,
         height,
         (left_margin, 12, 36, 8),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import example, given
@@ -67,18 +68,23 @@ def test_a_fault_in_a_history_with_merges_is_found(parents, data):
 @given(values=st.lists(st.sampled_from("abc"), min_size=1, max_size=40))
 def test_every_change_joins_the_two_ends(values):
     """Each step begins with the value that the last one ended with, and changes it."""
-    count = len(values)
+    old_ends = []
 
-    def after(low):
-        if values[low] == values[-1]:
-            return None
-        further = values[low:]
-        return bisection.find_first_new_version(
-            bisection.link_versions_in_line(len(further)),
-            lambda n: NEW if further[n] != further[0] else OLD,
-        ).shift_step_by(low)
+    def measure_ends(old, new):
+        old_ends.append(old)
+        return values[old] != values[new]
 
-    steps = list(bisection.find_every_step_that_changes(count, after))
+    def compare_with_old_end(n):
+        return NEW if values[n] != values[old_ends[-1]] else OLD
+
+    made_up = SimpleNamespace(measure_ends=measure_ends, compare_with_old_end=compare_with_old_end)
+    numbers = range(len(values))
+    differ = measure_ends(numbers[0], numbers[-1])
+    steps = list(search._find_changing_steps(made_up, numbers, finds_all=True)) if differ else []
+    if differ:
+        first = search._find_changing_steps(made_up, numbers, finds_all=False)
+        assert measure_ends(numbers[0], numbers[-1])
+        assert list(first) == steps[:1]
     assert all(values[step.old] != values[step.new] for step in steps)
     assert all(step.old + 1 == step.new for step in steps)
     between = [values[n] for step in steps for n in (step.old, step.new)]

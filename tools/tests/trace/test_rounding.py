@@ -6,16 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.inside import events
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Trace
 from rlregress.trace import rounding
 from rlregress.trace.trace_comparison import compare_traces
-from rlregress.trace.trace_reader import load_trace
 
 from ..upgrade import small_traces
 from ..upgrade.small_traces import event, part
-from .scripts import changed, recorded_here
+from .scripts import changed
 
 
 def trace(*losses, name="loss"):
@@ -165,27 +163,13 @@ REWRITE = ("0.1 * new + 0.9 * old", "old + 0.1 * (new - old)")
 FAULT = ("0.1 * new + 0.9 * old", "0.10001 * new + 0.89999 * old")
 
 
-def test_copies_of_a_training_tell_a_rewrite_from_a_fault(tmp_path):
+def test_copies_of_a_training_tell_a_rewrite_from_a_fault(recorded):
     """Of the same formula in another order, and of one that differs by a ten-thousandth."""
-
-    def recorded(label, text, **options):
-        folder = tmp_path / label
-        folder.mkdir()
-        recorder, _ = recorded_here(text, folder, **options)
-        path = folder / "trace"
-        events.write_trace(str(path), {"failure": "", "seeded": [], "lines": {}}, recorder.events)
-        return load_trace(path)
-
-    old, rewritten, wrong = (
-        recorded(label, changed(*changes))
-        for label, changes in (("old", ()), ("rewritten", (REWRITE,)), ("wrong", (FAULT,)))
-    )
+    old, rewritten, wrong = (recorded(changed(*changes)) for changes in ((), (REWRITE,), (FAULT,)))
     begin = rounding.find_rounding_start(compare_traces(old, rewritten))
     assert begin is not None
     assert begin == rounding.find_rounding_start(compare_traces(old, wrong))
-    copies = [
-        recorded(f"copy {seed}", changed(), nudged=(begin, seed)) for seed in range(rounding.COPIES)
-    ]
+    copies = [recorded(changed(), unit=(begin, seed)) for seed in range(rounding.COPIES)]
     assert rounding.COPIES >= 8
     assert all(compare_traces(old, copy).verdict != "equal" for copy in copies)
     assert all(copy.events[:begin] == old.events[:begin] for copy in copies)

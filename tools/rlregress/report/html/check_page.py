@@ -81,10 +81,9 @@ def make_page_of_check(result: CheckResult) -> Page:
             if name.startswith(_make_id_prefix(outcome))
         }
         title = f"Returns of {outcome.framework}"
+        id = re.sub(r"\W+", "-", title.lower())
         sections.append(
-            returns_page.make_returns_section(
-                _make_element_id(title), title, outcome.verdicts, own, report_data.command
-            )
+            returns_page.make_returns_section(id, title, outcome.verdicts, own, report_data.command)
         )
     sections += [
         _make_replays_section(result),
@@ -107,10 +106,6 @@ def make_page_of_check(result: CheckResult) -> Page:
 def _format_title(result: CheckResult) -> str:
     verdicts = [f"{outcome.framework} {outcome.verdict}" for outcome in result.outcomes]
     return "Check: " + (", ".join(verdicts) or "no framework was judged")
-
-
-def _make_element_id(title: str) -> str:
-    return re.sub(r"\W+", "-", title.lower())
 
 
 def _make_id_prefix(outcome: FrameworkOutcome) -> str:
@@ -153,7 +148,7 @@ def _describe_unjudged_parts(result: CheckResult, outcome: FrameworkOutcome) -> 
         named = ", ".join(name.upper() for name in other_algorithms)
         lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
     for group in _group_unprobed_details(_select_deviations_of_framework(result, outcome)):
-        named = _join_first_names([deviation.id for deviation in group])
+        named = words.join_first_names([deviation.id for deviation in group], _NAMED)
         lines.append(
             f"{named} could not be probed: "
             f"{grouped_failures.extract_reason_of_failure(group[0].found[0])}."
@@ -165,7 +160,7 @@ def _describe_unjudged_parts(result: CheckResult, outcome: FrameworkOutcome) -> 
     lines += [f"No test of {tier} has passed." for tier in outcome.untested]
     missing = [name for name in result.unjudged if name.startswith(_make_id_prefix(outcome))]
     if missing:
-        lines.append(f"No verdict was reached on {_join_first_names(missing)}.")
+        lines.append(f"No verdict was reached on {words.join_first_names(missing, _NAMED)}.")
     lines += [
         f"{line}." for line in words.describe_cells_judged_by_returns_only(outcome.not_judged)
     ]
@@ -174,11 +169,6 @@ def _describe_unjudged_parts(result: CheckResult, outcome: FrameworkOutcome) -> 
     )
     lines += [f"By replays: {text}." for text in unchecked]
     return lines
-
-
-def _join_first_names(names: list[str]) -> str:
-    hidden = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {hidden} more" if hidden > 0 else "")
 
 
 def _select_deviations_of_framework(
@@ -266,9 +256,9 @@ def _describe_effects_on_training(result: CheckResult, outcome: FrameworkOutcome
     }
     fallen = [name for name, verdict in judged.items() if verdict["verdict"] == REGRESSED]
     if fallen:
-        yield f"Agents learn less: returns fell in {_join_first_names(fallen)}."
+        yield f"Agents learn less: returns fell in {words.join_first_names(fallen, _NAMED)}."
     elif outcome.critics_regressed_alone:
-        names = _join_first_names(list(outcome.critics_regressed_alone))
+        names = words.join_first_names(list(outcome.critics_regressed_alone), _NAMED)
         yield f"The critic got worse, and no return fell: {names}."
     elif judged and outcome.verdict == HOLDS:
         detectable = sorted(
@@ -354,7 +344,7 @@ def _make_card_of_suite_errors(result: CheckResult) -> Card:
         "The suite itself",
         Badge(COULD_NOT_JUDGE),
         "Not every check has a result.",
-        [f"No verdict was reached on {_join_first_names(list(result.unjudged))}."]
+        [f"No verdict was reached on {words.join_first_names(result.unjudged, _NAMED)}."]
         if result.unjudged
         else [],
         lines,

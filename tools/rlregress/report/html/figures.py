@@ -19,8 +19,6 @@ from rlregress.report.html import svg
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: pixels
-WIDTH = 360.0
 #: height of the points around their line, so that none hides another
 _SPREAD = 0.3
 
@@ -55,52 +53,45 @@ def draw_runs_as_points(run_points: RunPoints, name: str, description: str) -> M
     rows = [("stored", run_points.stored), ("new", run_points.new)]
     rows = [(label, values) for label, values in rows if len(values)]
     height = 46.0 + 38.0 * len(rows)
-    return svg.draw_svg(
-        lambda axes: _plot_runs_as_points(axes, run_points, rows),
-        name,
-        description,
-        WIDTH,
-        height,
-        (66, 10, 36, 8),
-    )
 
-
-def _plot_runs_as_points(
-    axes: Axes, run_points: RunPoints, rows: Sequence[tuple[str, Sequence[float]]]
-) -> None:
-    if run_points.band is not None:
-        mean, half = run_points.band
-        axes.axvspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
-        axes.axvline(mean, color=svg.BAND, lw=1)
-    if run_points.limit is not None:
-        axes.axvline(run_points.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
-    for row, (label, values) in enumerate(rows):
-        finite, is_new = [value for value in values if math.isfinite(value)], label == "new"
-        axes.plot(
-            finite,
-            spread_overlapping_points(len(finite), -row),
-            ls="",
-            marker="D" if is_new else "o",
-            markersize=5 if is_new else 5.5,
-            markerfacecolor=svg.NEW if is_new else "none",
-            color=svg.NEW if is_new else svg.STORED,
-            clip_on=False,
+    def plot(axes: Axes) -> None:
+        if run_points.band is not None:
+            mean, half = run_points.band
+            axes.axvspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
+            axes.axvline(mean, color=svg.BAND, lw=1)
+        if run_points.limit is not None:
+            axes.axvline(run_points.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
+        for row, (label, values) in enumerate(rows):
+            finite, is_new = [value for value in values if math.isfinite(value)], label == "new"
+            axes.plot(
+                finite,
+                spread_overlapping_points(len(finite), -row),
+                ls="",
+                marker="D" if is_new else "o",
+                markersize=5 if is_new else 5.5,
+                markerfacecolor=svg.NEW if is_new else "none",
+                color=svg.NEW if is_new else svg.STORED,
+                clip_on=False,
+            )
+            if finite:
+                mean = float(np.mean(finite))
+                axes.plot([mean, mean], [-row - 0.42, -row + 0.42], color=svg.INK, lw=2.2)
+            if is_new and run_points.interval is not None:
+                low, high = run_points.interval
+                axes.plot(
+                    [low, high], [-row, -row], color=svg.INK, lw=1.4, marker="|", markersize=8
+                )
+        axes.set_yticks(
+            [-row for row in range(len(rows))], [f"{label} ({len(v)})" for label, v in rows]
         )
-        if finite:
-            mean = float(np.mean(finite))
-            axes.plot([mean, mean], [-row - 0.42, -row + 0.42], color=svg.INK, lw=2.2)
-        if is_new and run_points.interval is not None:
-            low, high = run_points.interval
-            axes.plot([low, high], [-row, -row], color=svg.INK, lw=1.4, marker="|", markersize=8)
-    axes.set_yticks(
-        [-row for row in range(len(rows))], [f"{label} ({len(v)})" for label, v in rows]
-    )
-    axes.set_ylim(-len(rows) + 0.45, 0.55)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.locator_params(axis="x", nbins=5)
-    axes.margins(x=0.04)
-    axes.set_xlabel(run_points.axis)
+        axes.set_ylim(-len(rows) + 0.45, 0.55)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.locator_params(axis="x", nbins=5)
+        axes.margins(x=0.04)
+        axes.set_xlabel(run_points.axis)
+
+    return svg.draw_svg(plot, name, description, height, (66, 10, 36, 8))
 
 
 #: environment steps -> quartiles over runs
@@ -133,44 +124,35 @@ def draw_learning_curves(
         courses: ``stored`` and ``new``, without those that have no curves.
         band: published mean and half width at the end of the training.
     """
-    return svg.draw_svg(
-        lambda axes: _plot_learning_curves(axes, courses, band),
-        name,
-        label,
-        WIDTH,
-        180.0,
-        (56, 10, 36, 8),
-    )
 
+    def plot(axes: Axes) -> None:
+        if band is not None:
+            mean, half = band
+            axes.axhspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
+        for label, quartiles in courses.items():
+            is_new = label == "new"
+            colour = svg.NEW if is_new else svg.STORED
+            low, middle, high = zip(*quartiles.values(), strict=True)
+            axes.fill_between(list(quartiles), low, high, color=colour, alpha=0.18, lw=0)
+            axes.plot(
+                list(quartiles),
+                middle,
+                color=colour,
+                lw=1.8,
+                ls="-" if is_new else "--",
+                marker="D" if is_new else "o",
+                markersize=3.6,
+                markevery=4,
+                markerfacecolor=colour if is_new else "none",
+                label=label,
+            )
+        axes.legend(loc="best", fontsize=9)
+        axes.set_xlabel("environment steps")
+        axes.set_ylabel("training return")
+        axes.locator_params(nbins=5)
+        axes.margins(x=0.02)
 
-def _plot_learning_curves(
-    axes: Axes, courses: Mapping[str, QuartileCurve], band: tuple[float, float] | None
-) -> None:
-    if band is not None:
-        mean, half = band
-        axes.axhspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
-    for label, quartiles in courses.items():
-        is_new = label == "new"
-        colour = svg.NEW if is_new else svg.STORED
-        low, middle, high = zip(*quartiles.values(), strict=True)
-        axes.fill_between(list(quartiles), low, high, color=colour, alpha=0.18, lw=0)
-        axes.plot(
-            list(quartiles),
-            middle,
-            color=colour,
-            lw=1.8,
-            ls="-" if is_new else "--",
-            marker="D" if is_new else "o",
-            markersize=3.6,
-            markevery=4,
-            markerfacecolor=colour if is_new else "none",
-            label=label,
-        )
-    axes.legend(loc="best", fontsize=9)
-    axes.set_xlabel("environment steps")
-    axes.set_ylabel("training return")
-    axes.locator_params(nbins=5)
-    axes.margins(x=0.02)
+    return svg.draw_svg(plot, name, label, 180.0, (56, 10, 36, 8))
 
 
 def draw_nightly_means(
@@ -187,30 +169,22 @@ def draw_nightly_means(
         change: first night of the new level, and the ends of its interval; None: there is none.
         dates: of the nights, by number.
     """
-    return svg.draw_svg(
-        lambda axes: _plot_nightly_means(axes, means, change, dates), name, label, WIDTH, 170.0,
-        (50, 30, 26, 8),
-    )  # fmt: skip
 
+    def plot(axes: Axes) -> None:
+        numbers, values = np.asarray(list(means)), np.asarray(list(means.values()))
+        axes.plot(numbers, values, ls="", marker="o", markersize=3, color=svg.STORED,
+                  markerfacecolor="none")  # fmt: skip
+        first, earliest, latest = change or (numbers[0],) * 3
+        for level in (numbers < first, numbers >= first):
+            if level.any():
+                mean = float(values[level].mean())
+                axes.plot(numbers[level][[0, -1]], [mean, mean], color=svg.INK, lw=2)
+        if change:
+            axes.axvspan(earliest - 0.5, latest + 0.5, color=svg.LIMIT, alpha=0.2, lw=0)
+            axes.axvline(first, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
+        ticks = sorted({int(n) for n in np.linspace(numbers[0], numbers[-1], 4)})
+        axes.set_xticks(ticks, [dates[n] for n in ticks])
+        axes.locator_params(axis="y", nbins=5)
+        axes.margins(x=0.02)
 
-def _plot_nightly_means(
-    axes: Axes,
-    means: Mapping[int, float],
-    change: tuple[int, int, int] | None,
-    dates: Sequence[str],
-) -> None:
-    numbers, values = np.asarray(list(means)), np.asarray(list(means.values()))
-    axes.plot(numbers, values, ls="", marker="o", markersize=3, color=svg.STORED,
-              markerfacecolor="none")  # fmt: skip
-    first, earliest, latest = change or (numbers[0],) * 3
-    for level in (numbers < first, numbers >= first):
-        if level.any():
-            mean = float(values[level].mean())
-            axes.plot(numbers[level][[0, -1]], [mean, mean], color=svg.INK, lw=2)
-    if change:
-        axes.axvspan(earliest - 0.5, latest + 0.5, color=svg.LIMIT, alpha=0.2, lw=0)
-        axes.axvline(first, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
-    ticks = sorted({int(n) for n in np.linspace(numbers[0], numbers[-1], 4)})
-    axes.set_xticks(ticks, [dates[n] for n in ticks])
-    axes.locator_params(axis="y", nbins=5)
-    axes.margins(x=0.02)
+    return svg.draw_svg(plot, name, label, 170.0, (50, 30, 26, 8))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -210,7 +209,7 @@ def _make_point_figure_of_runs(
         caption += f"; {loss} without a number are not drawn"
     drawings = figures.draw_runs_as_points(
         RunPoints(stored, new, interval, limit, band, axis),
-        _make_element_id(cell, quantity.name),
+        f"{cell} {quantity.name}",
         text,
     )
     rows = [
@@ -253,9 +252,7 @@ def _make_figure_of_learning_curves(cell_name: str, runs: CellRuns, command: str
         for steps in all_steps
     ]
     head = ["steps"] + [f"{label}, {item}" for label in courses for item in ("median", "quartiles")]
-    drawings = figures.draw_learning_curves(
-        courses, band, _make_element_id(cell_name, "curve"), text
-    )
+    drawings = figures.draw_learning_curves(courses, band, f"{cell_name} curve", text)
     return Figure(drawings, caption, Table(head, rows, len(head)), command)
 
 
@@ -264,7 +261,3 @@ def _format_quartiles_at_steps(curve: QuartileCurve, steps: float) -> list[str]:
         return ["-", "-"]
     low, middle, high = map(words.format_return, curve[steps])
     return [middle, f"{low} to {high}"]
-
-
-def _make_element_id(subject: str, suffix: str) -> str:
-    return re.sub(r"\W+", "-", f"{subject} {suffix}")

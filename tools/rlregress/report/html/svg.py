@@ -21,6 +21,8 @@ _OF_PAGE = {
     INK: "var(--ink)", FAINT: "var(--line)", STORED: "var(--stored)", NEW: "var(--new)",
     BAND: "var(--band)", LIMIT: "var(--limit)",
 }  # fmt: skip
+#: pixels
+_WIDTH = 360.0
 #: width over height is kept; a point of the figure is a pixel of the page
 _POINTS = 72.0
 _STYLE = {
@@ -39,16 +41,15 @@ def draw_svg(
     draw: Callable[[Axes], None],
     name: str,
     label: str,
-    width: float,
     height: float,
     margins: tuple[float, float, float, float],
 ) -> Markup:
     """Draw on axes and return the drawing as an element of a page.
 
     Args:
-        name: name of the figure, unique within a page.
+        name: any text that is unique within a page.
         label: description for readers who cannot see it.
-        width, height: pixels; a narrow page shows it smaller.
+        height: pixels; all figures have one width, and a narrow page shows them smaller.
         margins: pixels left, right, below and above the axes.
     """
     # the import takes most of a second, and commands without a figure do not need it
@@ -60,14 +61,14 @@ def draw_svg(
 
     left_margin, right_margin, below, above = margins
     place = (
-        left_margin / width, below / height, (width - left_margin - right_margin) / width,
+        left_margin / _WIDTH, below / height, (_WIDTH - left_margin - right_margin) / _WIDTH,
         (height - below - above) / height,
     )  # fmt: skip
     style: Any = {**_STYLE, "svg.hashsalt": name}
     with matplotlib.rc_context(style), warnings.catch_warnings():
         # a glyph that is missing in this font may exist in the font of the page
         warnings.filterwarnings("ignore", "Glyph .* missing from")
-        figure = Figure(figsize=(width / _POINTS, height / _POINTS))
+        figure = Figure(figsize=(_WIDTH / _POINTS, height / _POINTS))
         axes = figure.add_axes(place)
         for background in (figure.patch, axes.patch):
             background.set_visible(False)

@@ -8,6 +8,7 @@ from rlregress.model import explain, tones
 from rlregress.model.recorded_traces import ComparedTraining, compute_executed_share
 from rlregress.model.upgrade_result import ChangedDetail, Culprits, select_details_of_culprits
 from rlregress.report.html.page import Badge, Finding, Folded, Quoted, Table
+from rlregress.report.words import join_first_names
 
 VERSION_TITLES = ("the old version", "the new version")
 #: most names of functions that only one version has
@@ -101,9 +102,8 @@ def _describe_culprits(culprits: Culprits | None, details: Sequence[ChangedDetai
             f"first differs in changed code: {', '.join(map(str, culprits.likely_functions))}"
         )
     if culprits.new:
-        ending = f" and {len(culprits.new) - _NEW} more" if len(culprits.new) > _NEW else ""
-        names = ", ".join(map(str, culprits.new[:_NEW]))
-        sentences.append(f"uses functions that only one version has: {names}{ending}")
+        names = join_first_names([*map(str, culprits.new)], _NEW)
+        sentences.append(f"uses functions that only one version has: {names}")
     for detail in select_details_of_culprits(culprits, details):
         sentences.append(
             f"explained by {detail.id} [{detail.scope}]: {detail.variant_change_in_words}"

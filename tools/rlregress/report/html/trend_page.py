@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 
 from rlregress.model.trend_result import Trend, TrendRow
@@ -94,7 +93,7 @@ def _make_figure_of_history(trend: Trend, row: TrendRow) -> Figure:
     means = dict(zip(row.nights, row.means, strict=True))
     days = [date[:10] for date in trend.dates]
     text = f"{row.name} of {len(row.nights)} nights"
-    drawn = figures.draw_nightly_means(means, change, days, re.sub(r"\W+", "-", row.name), text)
+    drawn = figures.draw_nightly_means(means, change, days, row.name, text)
     rows = [
         [format_date_of_night(trend, night), words.format_return(mean)]
         for night, mean in means.items()

@@ -89,12 +89,11 @@ _STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OT
 
 def make_cards_of_upgrade(result: Upgrade, facts: PageInfo) -> list[Card]:
     """Return the cards of the first screen: the upgrade, then its parts, the worst first."""
-    parts = sorted(result.parts, key=lambda part: model.ORDER.index(part.verdict))
     part_cards = [
         _make_framework_card(result, part)
         if isinstance(part, FrameworkResult)
         else _make_script_card(result, part)
-        for part in parts
+        for part in sorted(result.parts, key=lambda part: model.ORDER.index(part.verdict))
     ]
     overall_card = upgrade_card.make_card_of_upgrade(
         result, _list_next_steps(result, facts.command)
@@ -345,9 +344,7 @@ def _suggest_step_for_unchecked_entries(
             f"{text} trace every scenario:",
             returns_page.remove_options_from_command(command, "--scenario"),
         )
-    is_whole = returns_page.remove_options_from_command(
-        returns_page.remove_options_from_command(command, "--algorithm"), "--script"
-    )
+    is_whole = returns_page.remove_options_from_command(command, "--algorithm", "--script")
     return Step(
         f"{text} if you use any, trace a script that does:", f"{is_whole} --script yours.py"
     )
