@@ -1,4 +1,4 @@
-"""Networks whose outputs are known, put together from TorchRL's and tensordict's modules."""
+"""Actors and critics put together from TorchRL's modules, and networks with known outputs."""
 
 from __future__ import annotations
 
@@ -93,26 +93,39 @@ def make_action_box(low: Any, high: Any, dtype: torch.dtype = torch.float64) -> 
     return Bounded(low, high, low.shape, dtype=dtype)
 
 
-def make_reporting_policy(log_prob: float) -> ProbabilisticActor:
-    """Return a policy of one action dimension that reports ``log_prob`` for each of its samples."""
+def make_actor(
+    network: nn.Module,
+    parameters: Sequence[Any],
+    distribution: Any,
+    observed: Sequence[str] = ("observation",),
+    **options: Any,
+) -> ProbabilisticActor:
+    """Return an actor whose network outputs these parameters of a distribution of actions.
+
+    Args:
+        observed: what the network takes.
+        options: of ``ProbabilisticActor``.
+    """
     return ProbabilisticActor(
-        TensorDictModule(Constant(log_prob), in_keys=["observation"], out_keys=["reported"]),
-        in_keys=["reported"],
-        spec=make_action_box(-1.0, 1.0),
-        distribution_class=FixedLogProbDistribution,
-        return_log_prob=True,
+        TensorDictModule(network, in_keys=list(observed), out_keys=list(parameters)),
+        distribution_class=distribution,
+        **{"in_keys": list(parameters), "return_log_prob": True, **options},
     )
 
 
-def make_stochastic_policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any):
-    """Return a stochastic policy of a network that gives location and scale."""
-    return ProbabilisticActor(
-        TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
-        in_keys=["loc", "scale"],
-        spec=spec,
-        distribution_class=distribution,
-        distribution_kwargs=compat.rename_options_for_version(distribution, **options),
-        return_log_prob=True,
+def make_reporting_policy(log_prob: float) -> ProbabilisticActor:
+    """Return a policy of one action dimension that reports ``log_prob`` for each of its samples."""
+    spec = make_action_box(-1.0, 1.0)
+    return make_actor(Constant(log_prob), ["reported"], FixedLogProbDistribution, spec=spec)
+
+
+def make_stochastic_policy(
+    network: nn.Module, spec: Any, distribution: Any, **options: Any
+) -> ProbabilisticActor:
+    """Return an actor of a network that outputs location and scale of this distribution."""
+    renamed = compat.rename_options_for_version(distribution, **options)
+    return make_actor(
+        network, ["loc", "scale"], distribution, spec=spec, distribution_kwargs=renamed
     )
 
 
@@ -122,17 +135,6 @@ def make_tanh_policy(network: nn.Module, **options: Any) -> TensorDictSequential
         TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **options),
     )
-
-
-class LinearQNetwork(nn.Module):
-    """A Q network of one linear layer of observation and action; options go to the layer."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__()
-        self.layer = nn.Linear(2, 1, **options)
-
-    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        return self.layer(torch.cat([observation, action], -1))
 
 
 def make_q_network(network: nn.Module) -> ValueOperator:

@@ -43,7 +43,6 @@ from rlregress.frameworks.torchrl.network_factories import (
     make_deterministic_actor,
     make_q_value_actor,
     make_stochastic_actor,
-    make_tensordict,
     make_value_network,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
@@ -138,7 +137,7 @@ def _make_random_steps(count: int, **options: Any) -> Any:
         **ends,
         **options,
     }
-    return make_tensordict({**items, "next": make_tensordict(following, [count])}, [count])
+    return TensorDict({**items, "next": TensorDict(following, [count])}, [count])
 
 
 def _make_steps_of_old_policy(count: int) -> Any:

@@ -11,22 +11,16 @@ from torch import nn
 from rlregress.frameworks.torchrl.api import (
     Bounded,
     NormalParamExtractor,
-    ProbabilisticActor,
     QValueActor,
-    TensorDict,
     TensorDictModule,
     ValueOperator,
 )
 from rlregress.frameworks.torchrl.compat import find_in_library
+from rlregress.frameworks.torchrl.known_networks import make_actor
 
 OBSERVATIONS, ACTIONS = 3, 2
 #: actions of an environment with choices.
 CHOICES = 4
-
-
-def make_tensordict(items: dict[str, Any], shape: Sequence[int]) -> Any:
-    """Return a tensordict."""
-    return TensorDict(items, batch_size=list(shape))
 
 
 def make_composite_spec(specs: dict[str, Any], shape: Sequence[int] = ()) -> Any:
@@ -51,11 +45,6 @@ def make_value_network(*further_layers: nn.Module) -> Any:
     return ValueOperator(nn.Sequential(linear, *further_layers), ["observation"])
 
 
-def make_critic(layer: nn.Module, *keys: str) -> Any:
-    """Return a value network whose inputs are the entries with these keys."""
-    return ValueOperator(layer, list(keys))
-
-
 def make_action_value_network(*layers: nn.Module) -> Any:
     """Return an action-value network of continuous actions."""
     network = ConcatSequential(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers)
@@ -74,30 +63,19 @@ def make_discrete_action_value_network() -> Any:
     return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
 
 
-def make_stochastic_actor(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
+def make_stochastic_actor(distribution: Any, gain: float = 1.0) -> Any:
     """Return an actor with a location and a scale per action; a large gain drives it to bounds."""
     layer = nn.Linear(OBSERVATIONS, 2 * ACTIONS)
     with torch.no_grad():
         layer.weight.mul_(gain)
-    parameters = nn.Sequential(layer, NormalParamExtractor())
-    return ProbabilisticActor(
-        TensorDictModule(parameters, ["observation"], ["loc", "scale"]),
-        in_keys=["loc", "scale"],
-        distribution_class=distribution,
-        return_log_prob=True,
-        **options,
-    )
+    return make_actor(nn.Sequential(layer, NormalParamExtractor()), ["loc", "scale"], distribution)
 
 
-def make_choosing_actor(distribution: Any, masked: bool = False, **options: Any) -> Any:
+def make_choosing_actor(distribution: Any, masked: bool = False) -> Any:
     """Return an actor with discrete actions, drawn by logits and, if masked, an action mask."""
-    return ProbabilisticActor(
-        TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["logits"]),
-        in_keys=["logits", "mask"] if masked else ["logits"],
-        distribution_class=distribution,
-        return_log_prob=True,
-        **options,
-    )
+    in_keys = ["logits", "mask"] if masked else ["logits"]
+    layer = nn.Linear(OBSERVATIONS, CHOICES)
+    return make_actor(layer, ["logits"], distribution, in_keys=in_keys)
 
 
 def make_deterministic_actor() -> Any:
@@ -136,10 +114,7 @@ def make_two_headed_actor(move_distribution: Any, nested: bool) -> Any:
     kinds = {"move": move_distribution, "choice": torch.distributions.Categorical}
     names = {"move": ("agent", "move"), "choice": ("agent", "choice")}
     options = {"distribution_map": kinds, **({"name_map": names} if nested else {})}
-    return ProbabilisticActor(
-        TensorDictModule(_TwoHeadedLayer(), ["observation"], outputs),
-        in_keys=["params"],
-        distribution_class=find_in_library("tensordict.nn", "CompositeDistribution"),
-        distribution_kwargs=options,
-        return_log_prob=True,
+    composite = find_in_library("tensordict.nn", "CompositeDistribution")
+    return make_actor(
+        _TwoHeadedLayer(), outputs, composite, in_keys=["params"], distribution_kwargs=options
     )

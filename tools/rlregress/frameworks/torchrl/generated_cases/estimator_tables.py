@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.api import TensorDict
+from rlregress.frameworks.torchrl.api import TensorDict, ValueOperator
 from rlregress.frameworks.torchrl.compat import find_in_library, find_keyword_name
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
     CHANGES,
@@ -19,7 +19,6 @@ from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
 )
 from rlregress.frameworks.torchrl.network_factories import (
     OBSERVATIONS,
-    make_critic,
     make_stochastic_actor,
     make_value_network,
 )
@@ -248,7 +247,7 @@ def _make_estimator_subject(
     }
     if name != "MultiAgentGAE":
         start = partial(
-            make_kit, lambda: make_critic(_StartAwareCritic(), "observation", "is_init")
+            make_kit, lambda: ValueOperator(_StartAwareCritic(), ["observation", "is_init"])
         )
         kits |= {
             "starts": start(),

@@ -14,7 +14,6 @@ from torch import nn
 from rlregress.frameworks.torchrl.api import (
     ExplorationType,
     NormalParamExtractor,
-    ProbabilisticActor,
     TensorDict,
     TensorDictModule,
     ValueOperator,
@@ -22,6 +21,7 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import make_batch
+from rlregress.frameworks.torchrl.known_networks import make_actor
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,
@@ -30,7 +30,6 @@ from rlregress.frameworks.torchrl.network_factories import (
     make_action_value_network,
     make_choosing_actor,
     make_composite_spec,
-    make_critic,
     make_deterministic_actor,
     make_discrete_action_value_network,
     make_q_value_actor,
@@ -98,15 +97,9 @@ def _make_actor_of_layer(layer: nn.Module, *in_keys: str, action_key: str = "act
     """Return an actor of a layer, which may write its action and log-probability under another
     name.
     """
-    return ProbabilisticActor(
-        TensorDictModule(
-            _HintedLayers(layer, NormalParamExtractor()), list(in_keys), ["loc", "scale"]
-        ),
-        in_keys=["loc", "scale"],
-        out_keys=[action_key],
-        distribution_class=_find_distribution("IndependentNormal"),
-        return_log_prob=True,
-    )
+    network = _HintedLayers(layer, NormalParamExtractor())
+    distribution = _find_distribution("IndependentNormal")
+    return make_actor(network, ["loc", "scale"], distribution, in_keys, out_keys=[action_key])
 
 
 def _make_loc_and_scale_layer() -> nn.Module:
@@ -118,20 +111,21 @@ def _make_fully_shared_networks() -> dict[str, Any]:
     layer = _make_loc_and_scale_layer()
     return {
         "actor_network": _make_actor_of_layer(layer, "observation"),
-        "critic_network": make_critic(_MeanOutputCritic(layer), "observation"),
+        "critic_network": ValueOperator(_MeanOutputCritic(layer)),
     }
 
 
 def _make_critic_of_action_key(action_key: str) -> Any:
-    return make_critic(_MeanOutputCritic(_make_loc_and_scale_layer()), "observation", action_key)
+    critic = _MeanOutputCritic(_make_loc_and_scale_layer())
+    return ValueOperator(critic, ["observation", action_key])
 
 
 def _make_fully_shared_critics() -> dict[str, Any]:
     """Return critics that share all layers, and the option that keeps their losses separate."""
     judge = _MeanOutputCritic(_make_loc_and_scale_layer())
     return {
-        "qvalue_network": make_critic(judge, "observation", "action"),
-        "value_network": make_critic(judge, "observation"),
+        "qvalue_network": ValueOperator(judge, ["observation", "action"]),
+        "value_network": ValueOperator(judge),
         "separate_losses": True,
     }
 
@@ -722,8 +716,8 @@ def _list_on_policy_kits() -> dict[str, Kit]:
             actor_network=lambda: _make_actor_of_layer(
                 _make_loc_and_scale_layer(), "observation", "hint"
             ),
-            critic_network=lambda: make_critic(
-                _HintedLayers(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"
+            critic_network=lambda: ValueOperator(
+                _HintedLayers(nn.Linear(OBSERVATIONS, 1)), ["observation", "is_init"]
             ),
         ),
         "heads": _make_two_headed_kit(),

@@ -38,11 +38,11 @@ from rlregress.frameworks.torchrl.compat import (
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     FixedLocScale,
-    LinearQNetwork,
     make_action_box,
     make_q_network,
     make_stochastic_policy,
 )
+from rlregress.frameworks.torchrl.network_factories import ConcatSequential
 from rlregress.frameworks.torchrl.observe.drivers import ppo_trainings
 from rlregress.frameworks.torchrl.observe.drivers.twin_loops import TrainerDriver
 from rlregress.frameworks.torchrl.scripted_environments import collect_batch, wrap_environment
@@ -78,9 +78,9 @@ def _make_standard_policy() -> Any:
 
 def _flag_critics_with_equal_weights(inputs: Inputs) -> list[float]:
     weights = torch.as_tensor(inputs["weights"]).reshape(1, -1)
-    network = LinearQNetwork(bias=False, dtype=torch.float64)
+    network = ConcatSequential(torch.nn.Linear(2, 1, bias=False, dtype=torch.float64))
     with torch.no_grad():
-        network.layer.weight.copy_(weights)
+        network[0].weight.copy_(weights)
     loss = SACLoss(_make_standard_policy(), make_q_network(network), num_qvalue_nets=2)
     (copies,) = [p.data for p in loss.qvalue_network_params.values(True, True)]
     return [float(torch.equal(copy, weights)) for copy in copies]

@@ -32,7 +32,6 @@ from rlregress.frameworks.torchrl.api import (
     LRSchedulerHook,
     NormalParamExtractor,
     PPOTrainer,
-    ProbabilisticActor,
     QValueActor,
     SACTrainer,
     SamplerWithoutReplacement,
@@ -40,7 +39,6 @@ from rlregress.frameworks.torchrl.api import (
     TanhNormal,
     TD3OptimizationStepper,
     TD3Trainer,
-    TensorDictModule,
     TensorDictReplayBuffer,
     TensorDictSequential,
     TransformedEnv,
@@ -54,6 +52,7 @@ from rlregress.frameworks.torchrl.compat import (
     make_td3_loss,
     rename_options_for_version,
 )
+from rlregress.frameworks.torchrl.known_networks import make_actor
 from rlregress.frameworks.torchrl.train.networks import Networks
 from rlregress.probing.heads import (
     Heads,
@@ -191,15 +190,10 @@ def _make_convolutions(shape: Sequence[int], outputs: int) -> nn.Module:
 
 def _make_tanh_normal_actor(network: nn.Module, networks: Networks, return_log_prob: bool):
     bounds = rename_options_for_version(TanhNormal, **networks.bounds, tanh_loc=False)
-    return ProbabilisticActor(
-        TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
-        in_keys=["loc", "scale"],
-        spec=networks.spec,
-        distribution_class=TanhNormal,
-        distribution_kwargs=bounds,
-        default_interaction_type=ExplorationType.RANDOM,
-        return_log_prob=return_log_prob,
-    )
+    return make_actor(
+        network, ["loc", "scale"], TanhNormal, spec=networks.spec, distribution_kwargs=bounds,
+        default_interaction_type=ExplorationType.RANDOM, return_log_prob=return_log_prob,
+    )  # fmt: skip
 
 
 def _initialise_orthogonally(network: nn.Module, gain: float) -> nn.Module:
