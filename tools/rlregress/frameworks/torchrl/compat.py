@@ -99,28 +99,6 @@ def call_with_newest_keywords(called: Any, *arguments: Any, **keywords: Any) -> 
     return called(*arguments, **rename_options_for_version(called, **keywords))
 
 
-def make_silent_trainer(
-    kind: Any,
-    collector: Any,
-    loss: Any,
-    total_steps: int,
-    logs_updates: bool = False,
-    **options: Any,
-) -> Any:
-    """Make a trainer without a progress bar, which logs at most its number of updates."""
-    return call_with_newest_keywords(
-        kind,
-        collector=collector,
-        loss_module=loss,
-        total_frames=total_steps,
-        frame_skip=1,
-        progress_bar=False,
-        enable_logging=False,
-        auto_log_optim_steps=logs_updates,
-        **options,
-    )
-
-
 def read_renamed(owner: Any, newest_name: str) -> Any:
     """Return an attribute by its newest name, whatever the installed version calls it.
 

@@ -58,11 +58,9 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_v_network,
 )
 from rlregress.frameworks.torchrl.quiet import silence_and_speed_up_torchrl
-from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train.trainers import (
     check_and_select_hyperparameters,
     make_trainer_and_loss,
-    use_single_precision,
 )
 from rlregress.probing.interface import TrainingRequest, Unprobed, Unsupported
 from rlregress.probing.isolation import isolate_random_generators
@@ -412,8 +410,7 @@ def read_applied_hyperparameters(
         algorithm, lambda: gymnasium.make("Pendulum-v1"), settings, total_steps=10**9, seed=0
     )
     with isolate_random_generators(), silence_and_speed_up_torchrl():
-        environment = use_single_precision(wrap_environment(request.make_env()))
-        trainer, loss = make_trainer_and_loss(request, environment, settings)
+        trainer, loss = make_trainer_and_loss(request, settings)
         used = _read_settings_of_trainer(algorithm, trainer, loss)
         trainer.collector.shutdown()
     return used

@@ -27,12 +27,12 @@ from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     MultiSyncCollector,
     SamplerWithoutReplacement,
-    SerialEnv,
     TensorDictModule,
     TensorDictReplayBuffer,
     TransformedEnv,
 )
 from rlregress.frameworks.torchrl.compat import call_with_newest_keywords, find_in_library
+from rlregress.frameworks.torchrl.scripted_environments import put_side_by_side, wrap_environment
 from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicyLoop,
     OnPolicyLoop,
@@ -357,16 +357,13 @@ def _roll_out_in_spaces(
         environment = make_env(first=first, **spaces)
         return _FlatMaskedChoices(environment) if masked else environment
 
-    def wrap_environment(make: Callable[[], Any]) -> Any:
+    def make_and_wrap(make: Callable[[], Any]) -> Any:
         return GymWrapper(make(), device="cpu", **wrapped)
 
     makers = [partial(make_environment, first) for first in range(copies)]
     if vector:
-        environment = wrap_environment(partial(_make_vector_environment, makers))
-    elif copies > 1:
-        environment = SerialEnv(copies, [partial(wrap_environment, maker) for maker in makers])
-    else:
-        environment = wrap_environment(makers[0])
+        makers = [partial(_make_vector_environment, makers)]
+    environment = put_side_by_side([partial(make_and_wrap, maker) for maker in makers])
     return _roll_out_environment(environment, seed)
 
 
@@ -432,7 +429,7 @@ def _roll_out_transformed(
     def make_transforms() -> Any:
         return Compose(*(make() for make in transforms))
 
-    inner = GymWrapper(make_env(first=2, **spaces), device="cpu")
+    inner = wrap_environment(make_env(first=2, **spaces))
     outputs = _roll_out_environment(TransformedEnv(inner, make_transforms()), seed)
     # of batches, as a replay buffer transforms them, and with the state of another
     alone, restored = make_transforms(), make_transforms()

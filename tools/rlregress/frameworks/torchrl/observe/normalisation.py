@@ -22,7 +22,6 @@ from rlregress.frameworks.torchrl.api import (
     ObservationNorm,
     RewardClipping,
     RewardNormalizer,
-    SerialEnv,
     TensorDict,
     TensorDictReplayBuffer,
     TransformedEnv,
@@ -33,6 +32,7 @@ from rlregress.frameworks.torchrl.known_networks import FixedLocScale
 from rlregress.frameworks.torchrl.observe.drivers.ppo_trainings import make_gaussian_models
 from rlregress.frameworks.torchrl.scripted_environments import (
     REGISTERED,
+    put_side_by_side,
     register_environment,
     wrap_environment,
 )
@@ -74,8 +74,7 @@ def _walk_through_normalised(
 ) -> Walked:
     """Return observations and rewards of scripted environments that ``norm`` normalises."""
     makers = [lambda own=script: wrap_environment(Scripted(**own)) for script in scripts]
-    environment = SerialEnv(len(makers), makers) if len(makers) > 1 else makers[0]()
-    normalised = TransformedEnv(environment)
+    normalised = TransformedEnv(put_side_by_side(makers))
     for key in ("observation", "reward"):
         normalised.append_transform(norm(in_keys=[key], **options))
     return _walk_through_environment(normalised, count_steps_of_script(scripts[0]))

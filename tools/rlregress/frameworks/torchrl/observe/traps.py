@@ -232,7 +232,7 @@ def _train_ppo_and_get_log(inputs: Inputs, locations: list[float]) -> dict[str, 
     training = ppo_trainings.train(
         "trainer", partial(Scripted, rewards=[1.0]), rows * updates, rows, _ROWS, epochs=epochs,
         models=ppo_trainings.make_gaussian_models(_ScriptedLocation(locations)),
-        change=set_actions_to_zero, logs_updates=True,
+        change=set_actions_to_zero, auto_log_optim_steps=True,
     )  # fmt: skip
     return training.trainer._log_dict
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import copyreg
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,13 +11,13 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl.api import (
-    GymWrapper,
     ReplayBufferTrainer,
     TensorDict,
     TensorDictReplayBuffer,
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import find_deterministic_exploration
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train.trainers import (
     check_and_select_hyperparameters,
     make_parts_of_algorithm,
@@ -198,12 +197,7 @@ def _reduce_sampler_without_iterator(sampling: Any) -> tuple[Any, ...]:
 def make_trainer_with_hook(request: TrainingRequest) -> _AfterBatch:
     """Return the checkpoint hook that holds a new trainer and its loss."""
     settings = check_and_select_hyperparameters(request.algorithm, request.hyperparameters)
-    torch.manual_seed(request.seed)
-    np.random.seed(request.seed)
-    environment = use_single_precision(GymWrapper(request.make_env(), device="cpu"))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, loss = make_trainer_and_loss(request, environment, settings)
+    trainer, loss = make_trainer_and_loss(request, settings)
     diagnostics = _Diagnostics(request.algorithm)
     after_batch = _AfterBatch(trainer, loss, diagnostics)
     trainer.register_op("post_steps", after_batch)
@@ -256,10 +250,9 @@ def train_seeded(request: SeededTraining) -> Trained:
         Unsupported: the installed version has no such trainer.
     """
     settings, seeds = request.hyperparameters, request.seeds
-    environment = use_single_precision(GymWrapper(request.make_env(False), device="cpu"))
+    environment = use_single_precision(wrap_environment(request.make_env(False)))
     call_at_checkpoint = request.make_checkpoint_caller()
-    with isolate_random_generators(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
+    with isolate_random_generators():
         with Stream(seeds.initialisation).draw_from_stream():
             parts = make_parts_of_algorithm(request, environment, settings)
         seed_generators(seeds.exploration)

@@ -21,7 +21,6 @@ from rlregress.frameworks.torchrl.api import (
     ClipPPOLoss,
     IndependentNormal,
     PPOTrainer,
-    SerialEnv,
 )
 from rlregress.frameworks.torchrl.compat import (
     LOG_PROBS,
@@ -35,6 +34,7 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_v_network,
 )
 from rlregress.frameworks.torchrl.scripted_environments import (
+    put_side_by_side,
     register_environment,
     wrap_environment,
 )
@@ -206,9 +206,7 @@ def _make_trainer(
     optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
     # made once: their actions are recorded
     playing = [wrap_environment(make_environment()) for _ in range(environments)]
-    environment = playing[0]
-    if environments > 1:
-        environment = SerialEnv(environments, [lambda env=single: env for single in playing])
+    environment = put_side_by_side([lambda env=single: env for single in playing])
     if is_annealed:
         settings["lr_scheduler"] = torch.optim.lr_scheduler.LinearLR(
             optimizer, 1.0, 0.0, total_steps // frames
