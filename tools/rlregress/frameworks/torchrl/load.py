@@ -49,6 +49,7 @@ from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train import training
 from rlregress.frameworks.torchrl.train.recorded_training import sum_losses
 from rlregress.frameworks.torchrl.train.trace_environments import VECNORM
+from rlregress.frameworks.torchrl.train.trainers import SETTINGS
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 from rlregress.probing.interface import TrainingRequest
 
@@ -315,8 +316,6 @@ def _train_normalised_environment(make_env: Callable[..., Any], seed: int) -> An
 def _make_small_training_request(
     algorithm: str, make_env: Callable[..., Any], seed: int
 ) -> TrainingRequest:
-    from rlregress.frameworks.torchrl.train.builtin_trainings import SETTINGS
-
     # the files of past releases are of these sizes
     on_policy = algorithm == "ppo"
     sizes = {"rollout_steps": 64} if on_policy else {"replay_size": 120, "learning_starts": 40}

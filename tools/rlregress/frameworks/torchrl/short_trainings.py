@@ -38,7 +38,7 @@ from rlregress.frameworks.torchrl.train.recorded_training import (
     OnPolicyLoop,
     make_gaussian_exploration,
     make_greedy_exploration,
-    make_training_of_loop,
+    train_in_loop,
 )
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_lazy_transform
 from rlregress.probing.interface import TraceTraining
@@ -260,7 +260,10 @@ _STEPPERS = ("DefaultOptimizationStepper", "MixedPrecisionOptimizationStepper")
 
 def make_hook_trainings() -> dict[str, TraceTraining]:
     """Return trainings with each hook and each stepper of the library's trainer."""
-    make = partial(make_training_of_loop, LoopWithHook, Environments())
+
+    def make(**options: Any) -> TraceTraining:
+        return partial(train_in_loop, LoopWithHook, Environments(), **options)
+
     masked = ("LogScalar", "RewardNormalizer", "BatchSubSampler")
     return {
         **{name: make(hook=name) for name in _HOOKS if name not in _STEPPERS},
@@ -289,11 +292,12 @@ def make_algorithm_trainings() -> dict[str, TraceTraining]:
             "exploration": make_greedy_exploration(), "exploring": "greedy_module"}),
     }  # fmt: skip
     return {
-        f"{name}Trainer": make_training_of_loop(
-            loop, environments, trainer=f"{name}Trainer", **{"loss": f"{name}Loss", **options}
+        f"{name}Trainer": partial(
+            train_in_loop, loop, environments, trainer=f"{name}Trainer",
+            **{"loss": f"{name}Loss", **options},
         )
         for name, (loop, environments, options) in kinds.items()
-    }
+    }  # fmt: skip
 
 
 # -- environments, transforms and collectors --------------------------------------------------

@@ -43,7 +43,7 @@ from rlregress.measurements.normalisation import (
     count_steps_of_script,
     make_script_of_observations,
 )
-from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
 #: of a walk that reads observations, or rewards, alone
@@ -221,7 +221,8 @@ def _run_ppo_program_with_evaluation(inputs: Inputs) -> tuple[np.ndarray, Any]:
 
 def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
     program = programs.load_program("ppo", "utils_mujoco")
-    programs.find_first_name_in_program(program, "make_render_env")
+    if not hasattr(program, "make_render_env"):
+        raise Unsupported("the PPO program of this version has no make_render_env")
     _, checkpoint = _run_ppo_program_with_evaluation(inputs)
     make = partial(Scripted, **make_script_of_observations(inputs["evaluation"]), dtype=np.float64)
     with register_environment(make) as name:

@@ -13,7 +13,6 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.train.networks import TracedNetworks
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_lazy_transform
-from rlregress.probing.interface import TraceTraining, Unsupported
+from rlregress.probing.interface import Unsupported
 
 _SAMPLERS = "torchrl.data.replay_buffers.samplers"
 #: batches of a collection off policy after which the buffer is full.
@@ -47,32 +46,20 @@ _FULL = 6
 Exploration = Callable[[Any], Any]
 
 
-def make_training_of_loop(
-    loop: type[_Loop], environments: Environments, **arguments: Any
-) -> TraceTraining:
-    """Return a training that runs a loop with these arguments in fresh environments.
-
-    Calls of the training can replace the arguments.
-    """
-    return partial(_train_in_loop, loop, environments, arguments)
-
-
-def _train_in_loop(
+def train_in_loop(
     loop: type[_Loop],
     environments: Environments,
-    arguments: Mapping[str, Any],
     make_env: Callable[..., Any],
     seed: int,
-    **replaced: Any,
+    **options: Any,
 ) -> Any:
+    """Run a loop with these options in fresh environments; trainings are partials of this."""
     with warnings.catch_warnings():
         # about what a training does on purpose
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
         np.random.seed(seed)
-        return loop(
-            environments.make_environments(make_env, seed), **{**arguments, **replaced}
-        ).run_training()
+        return loop(environments.make_environments(make_env, seed), **options).run_training()
 
 
 def sum_losses(losses: Any) -> Any:
@@ -354,10 +341,8 @@ class OffPolicyLoop(_Loop):
             self.acting = TensorDictSequential(self.actor, self.exploration)
         if self.interval:
             self.updater: Any = HardUpdate(self.loss, value_network_update_interval=self.interval)
-        elif "tau" in inspect.signature(SoftUpdate.__init__).parameters:
-            self.updater = SoftUpdate(self.loss, tau=self.tau)
         else:
-            self.updater = SoftUpdate(self.loss, eps=1.0 - self.tau)
+            self.updater = SoftUpdate(self.loss, tau=self.tau)
         self._make_optimizers()
 
     def _make_loss_by_name(self, name: str, distribution: str) -> None:
