@@ -12,7 +12,9 @@ from torch import nn
 from rlregress.frameworks.torchrl import compat
 from rlregress.frameworks.torchrl.api import (
     Bounded,
+    NormalParamExtractor,
     ProbabilisticActor,
+    QValueActor,
     TanhModule,
     TensorDict,
     TensorDictModule,
@@ -188,20 +190,8 @@ def make_equal_transitions(
         own = dtype if numbers.is_floating_point() else numbers.dtype
         return numbers.to(own).repeat(count, 1)
 
-    return TensorDict(
-        {
-            "observation": fill_column(observations[0]),
-            "action": fill_column(action),
-            "next": {
-                "observation": fill_column(observations[1]),
-                "reward": fill_column(float(reward)),
-                "terminated": fill_column(bool(terminated)),
-                "truncated": fill_column(bool(truncated)),
-                "done": fill_column(bool(terminated) or bool(truncated)),
-            },
-        },
-        [count],
-    )
+    columns = (*observations, float(reward), bool(terminated), bool(truncated))
+    return _make_steps([count], *map(fill_column, columns), action=fill_column(action))
 
 
 def make_segment_observing_values(
@@ -213,17 +203,113 @@ def make_segment_observing_values(
         array = np.broadcast_to(np.asarray(numbers, dtype=dtype), np.shape(np.atleast_1d(rewards)))
         return torch.as_tensor(array.copy()).reshape(1, -1, 1)
 
-    ends, cuts = make_column(terminated, bool), make_column(truncated, bool)
-    return TensorDict(
-        {
-            "observation": make_column(values),
-            "next": {
-                "observation": make_column(next_values),
-                "reward": make_column(rewards),
-                "terminated": ends,
-                "truncated": cuts,
-                "done": ends | cuts,
-            },
-        },
-        ends.shape[:2],
+    columns = map(make_column, (values, next_values, rewards))
+    flags = (make_column(flag, bool) for flag in (terminated, truncated))
+    return _make_steps([1, np.size(rewards)], *columns, *flags)
+
+
+def _make_steps(
+    shape: Sequence[int],
+    observations: torch.Tensor,
+    next_observations: torch.Tensor,
+    rewards: torch.Tensor,
+    terminated: torch.Tensor,
+    truncated: torch.Tensor,
+    **further: torch.Tensor,
+) -> TensorDict:
+    following = {
+        "observation": next_observations, "reward": rewards, "terminated": terminated,
+        "truncated": truncated, "done": terminated | truncated,
+    }  # fmt: skip
+    return TensorDict({"observation": observations, **further, "next": following}, shape)
+
+
+# -- small networks of plain layers, the same on every version -------------------------------------
+
+OBSERVATIONS, ACTIONS = 3, 2
+#: actions of an environment with choices.
+CHOICES = 4
+
+
+class ConcatSequential(nn.Sequential):
+    """Layers whose input is the concatenation of several tensors."""
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """Concatenate the inputs and pass them through the layers."""
+        return super().forward(torch.cat(inputs, -1))
+
+
+def make_value_network(*further_layers: nn.Module) -> ValueOperator:
+    """Return a state-value network: one linear layer, and further layers."""
+    return make_v_network(nn.Sequential(nn.Linear(OBSERVATIONS, 1), *further_layers))
+
+
+def make_action_value_network(*layers: nn.Module) -> ValueOperator:
+    """Return an action-value network of continuous actions."""
+    return make_q_network(ConcatSequential(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers))
+
+
+def make_q_value_actor(*layers: nn.Module, **options: Any) -> Any:
+    """Return an actor that takes the discrete action with the largest value."""
+    network = nn.Sequential(nn.Linear(OBSERVATIONS, CHOICES), *layers)
+    arguments = {"action_space": "one_hot", **options}
+    return QValueActor(network, in_keys=["observation"], **arguments)
+
+
+def make_discrete_action_value_network() -> Any:
+    """Return a network of the values of all discrete actions."""
+    return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
+
+
+def make_stochastic_actor(distribution: Any, gain: float = 1.0) -> Any:
+    """Return an actor with a location and a scale per action; a large gain drives it to bounds."""
+    layer = nn.Linear(OBSERVATIONS, 2 * ACTIONS)
+    with torch.no_grad():
+        layer.weight.mul_(gain)
+    return make_actor(nn.Sequential(layer, NormalParamExtractor()), ["loc", "scale"], distribution)
+
+
+def make_choosing_actor(distribution: Any, masked: bool = False) -> Any:
+    """Return an actor with discrete actions, drawn by logits and, if masked, an action mask."""
+    in_keys = ["logits", "mask"] if masked else ["logits"]
+    layer = nn.Linear(OBSERVATIONS, CHOICES)
+    return make_actor(layer, ["logits"], distribution, in_keys=in_keys)
+
+
+def make_deterministic_actor() -> Any:
+    """Return a deterministic actor, squashed by tanh."""
+    network = nn.Sequential(nn.Linear(OBSERVATIONS, ACTIONS), nn.Tanh())
+    return TensorDictModule(network, ["observation"], ["action"])
+
+
+def bounds(low: float = -1.0, high: float = 1.0) -> Any:
+    """Return the bounded specification of the actions; titles of traces hold its name."""
+    return Bounded(low, high, shape=(ACTIONS,))
+
+
+class _TwoHeadedLayer(nn.Module):
+    """A layer that outputs location and scale of a move, and logits of a choice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(OBSERVATIONS, 7)
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        heads = self.layer(observation)
+        return heads[..., :2], nn.functional.softplus(heads[..., 2:4]), heads[..., 4:]
+
+
+def make_two_headed_actor(move_distribution: Any, nested: bool) -> Any:
+    """Return an actor with a continuous action "move" and a discrete action "choice"."""
+    outputs = [
+        ("params", "move", "loc"),
+        ("params", "move", "scale"),
+        ("params", "choice", "logits"),
+    ]
+    kinds = {"move": move_distribution, "choice": torch.distributions.Categorical}
+    names = {"move": ("agent", "move"), "choice": ("agent", "choice")}
+    options = {"distribution_map": kinds, **({"name_map": names} if nested else {})}
+    composite = compat.find_in_library("tensordict.nn", "CompositeDistribution")
+    return make_actor(
+        _TwoHeadedLayer(), outputs, composite, in_keys=["params"], distribution_kwargs=options
     )

@@ -34,7 +34,7 @@ from rlregress.frameworks.torchrl.compat import (
     make_sac_loss,
     make_td3_loss,
 )
-from rlregress.frameworks.torchrl.network_factories import (
+from rlregress.frameworks.torchrl.known_networks import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,

@@ -119,13 +119,8 @@ _PROGRAMS = {
         "exploration_steps": "collector.annealing_frames",
     },
 }
-_FILES = {
-    "ppo": ("ppo/ppo_mujoco.py", "ppo/utils_mujoco.py"),
-    "sac": ("sac/sac.py", "sac/utils.py"),
-    "td3": ("td3/td3.py", "td3/utils.py"),
-    "ddpg": ("ddpg/ddpg.py", "ddpg/utils.py"),
-    "dqn": ("dqn/dqn_cartpole.py", "dqn/utils_cartpole.py"),
-}
+#: of the files of an algorithm's programs: "ppo/ppo_mujoco.py", "ppo/utils_mujoco.py"
+_SUFFIXES = {"ppo": "_mujoco", "dqn": "_cartpole"}
 
 #: (algorithm, scope) -> hyperparameter -> (what is called, its keyword).
 _KEYWORDS: Mapping[tuple[str, str], Mapping[str, tuple[Any, str]]] = {
@@ -188,8 +183,9 @@ _KEYWORDS: Mapping[tuple[str, str], Mapping[str, tuple[Any, str]]] = {
 def _list_cfg_attributes_of_programs(algorithm: str) -> set[str]:
     """Return dotted names below ``cfg`` that the programs of an algorithm read."""
     attributes = set()
-    for name in _FILES[algorithm]:
-        path = programs.find_folder_of_programs() / name
+    for name in (algorithm, "utils"):
+        file = f"{name}{_SUFFIXES.get(algorithm, '')}.py"
+        path = programs.find_folder_of_programs() / algorithm / file
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), path)):
             if isinstance(node, ast.Attribute):
                 root, _, dotted = ast.unparse(node).partition(".")

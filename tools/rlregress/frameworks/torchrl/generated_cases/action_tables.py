@@ -19,7 +19,7 @@ from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
     make_batch,
     make_numbers,
 )
-from rlregress.frameworks.torchrl.network_factories import CHOICES, make_value_network
+from rlregress.frameworks.torchrl.known_networks import CHOICES, make_value_network
 from rlregress.probing.option_variants import (
     Items,
     Kit,

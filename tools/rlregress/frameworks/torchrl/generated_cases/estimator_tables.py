@@ -17,7 +17,7 @@ from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
     make_flags,
     make_numbers,
 )
-from rlregress.frameworks.torchrl.network_factories import (
+from rlregress.frameworks.torchrl.known_networks import (
     OBSERVATIONS,
     make_stochastic_actor,
     make_value_network,

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from rlregress.frameworks.torchrl.api import TensorDict
-from rlregress.frameworks.torchrl.network_factories import ACTIONS, CHOICES, OBSERVATIONS
+from rlregress.frameworks.torchrl.known_networks import ACTIONS, CHOICES, OBSERVATIONS
 
 
 def make_numbers(*shape: int, word: str = "", low: float = -2.0, high: float = 2.0) -> torch.Tensor:

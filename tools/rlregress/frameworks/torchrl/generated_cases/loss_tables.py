@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -21,15 +21,14 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import make_batch
-from rlregress.frameworks.torchrl.known_networks import make_actor
-from rlregress.frameworks.torchrl.network_factories import (
+from rlregress.frameworks.torchrl.known_networks import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,
     bounds,
     make_action_value_network,
+    make_actor,
     make_choosing_actor,
-    make_composite_spec,
     make_deterministic_actor,
     make_discrete_action_value_network,
     make_q_value_actor,
@@ -328,11 +327,11 @@ def _call_with_gamma_attribute(loss: Any, data: Any) -> Any:
 
 def _read_limits_of_nested_actions(loss: Any, data: Any) -> Any:
     """Return the limits that a derived loss reads from actions nested below other keys."""
-    kind, spec = type(loss), make_composite_spec({"action": _flat_bounds(3, 4)}, shape=(3, 4))
+    kind, spec = type(loss), _make_composite_spec({"action": _flat_bounds(3, 4)}, shape=(3, 4))
     key: tuple[str, ...] = ("action",)
     outputs = []
     for place in ("agents", "team"):
-        spec, key = make_composite_spec({place: spec}, shape=(3,)), (place, *key)
+        spec, key = _make_composite_spec({place: spec}, shape=(3,)), (place, *key)
         keys = dataclasses.make_dataclass(
             "Keys", [("action", Any, key)], bases=(kind._AcceptedKeys,)
         )
@@ -565,13 +564,17 @@ def _flat_bounds(*shape: int) -> Any:
     return bounds(-0.4, 0.6).expand(*shape, ACTIONS) if shape else bounds(-0.4, 0.6)
 
 
+def _make_composite_spec(specs: dict[str, Any], shape: Sequence[int]) -> Any:
+    return find_in_library("torchrl.data", "Composite", "CompositeSpec")(specs, shape=shape)
+
+
 def _composite(*shape: int, uneven: bool = False) -> Any:
     """Return a specification with the key "action"; if uneven, each number has other bounds."""
     spec = _flat_bounds(*shape)
     if uneven:
         low = -torch.arange(1.0, 1.0 + 3 * ACTIONS).reshape(*shape, ACTIONS)
         spec = type(spec)(low, -low, shape=low.shape)
-    return make_composite_spec({"action": spec}, shape)
+    return _make_composite_spec({"action": spec}, shape)
 
 
 _COMMON: dict[str, Any] = {"reduction": ["none", "sum", "mean", "median"], "gamma": [0.8]}

@@ -36,13 +36,13 @@ from rlregress.frameworks.torchrl.compat import (
     read_renamed,
 )
 from rlregress.frameworks.torchrl.known_networks import (
+    ConcatSequential,
     Constant,
     FixedLocScale,
     make_action_box,
     make_q_network,
     make_stochastic_policy,
 )
-from rlregress.frameworks.torchrl.network_factories import ConcatSequential
 from rlregress.frameworks.torchrl.observe.drivers import ppo_trainings
 from rlregress.frameworks.torchrl.observe.drivers.twin_loops import TrainerDriver
 from rlregress.frameworks.torchrl.scripted_environments import collect_batch, wrap_environment

@@ -83,6 +83,7 @@ class _Loop:
         evaluations: "callback" for a rollout in between, "deterministic" and "stochastic" for one
             at the end.
         falling: the learning rate falls to zero in a straight line.
+        masked: the collector returns padded trajectories, with masks.
         atoms, dueling: of its networks, as ``TracedNetworks`` takes them.
     """
 
@@ -101,6 +102,7 @@ class _Loop:
     evaluations: Sequence[str] = ()
     falling: bool = False
     save_load: bool = False
+    masked: bool = False
     atoms: int = 1
     dueling: bool = False
 
@@ -131,10 +133,9 @@ class _Loop:
             name = type(self.loss).__name__
             raise Unsupported(f"{name} has no value estimator {self.estimator}") from None
 
-    def make_collector(
-        self, policy: Any, frames: int, random_frames: int = 0, **options: Any
-    ) -> Any:
+    def make_collector(self, policy: Any, frames: int, random_frames: int = 0) -> Any:
         """Return TorchRL's collector that runs in this process."""
+        options = {"split_trajs": True} if self.masked else {}
         return compat.call_with_newest_keywords(
             Collector,
             self.environment,
@@ -184,15 +185,10 @@ class _Loop:
 
 @dataclass(eq=False, kw_only=True)
 class OnPolicyLoop(_Loop):
-    """A loop that collects, estimates advantages, and updates on minibatches for some epochs.
-
-    Attributes:
-        masked: padded trajectories, with masks.
-    """
+    """A loop that collects, estimates advantages, and updates on minibatches for some epochs."""
 
     distribution: str = "TanhNormal"
     estimator: str = "GAE"
-    masked: bool = False
     epochs: int = 2
 
     def __post_init__(self) -> None:
@@ -203,13 +199,6 @@ class OnPolicyLoop(_Loop):
         self.loss = compat.call_with_newest_keywords(kind, self.actor, value, **self.arguments)
         self.set_value_estimator()
         self.adam = self.make_optimizer(self.loss.parameters())
-
-    def make_collector(
-        self, policy: Any, frames: int, random_frames: int = 0, **options: Any
-    ) -> Any:
-        if self.masked:
-            options["split_trajs"] = True
-        return super().make_collector(policy, frames, random_frames, **options)
 
     def run_training(self) -> None:
         for number, batch in enumerate(self.make_collector(self.actor, 32 * self.copies)):
