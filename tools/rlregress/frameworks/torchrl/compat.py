@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -131,17 +131,8 @@ def make_ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
     return call_with_newest_keywords(ClipPPOLoss, actor, critic, **options)
 
 
-def make_sac_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
-    """Return a ``SACLoss`` of these Q networks."""
-    return _make_off_policy_loss(SACLoss, actor, critics, options)
-
-
-def make_td3_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
-    """Return a ``TD3Loss`` of these Q networks."""
-    return _make_off_policy_loss(TD3Loss, actor, critics, options)
-
-
-def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str, Any]) -> Any:
+def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, **options: Any) -> Any:
+    """Return a loss of this kind, of one Q network or a list of them."""
     if not isinstance(critics, (list, tuple)) or read_major_and_minor_version("torchrl") >= (0, 14):
         return call_with_newest_keywords(kind, actor, critics, **options)
     # until 0.13 a list of networks is refused, or has target networks that cannot be updated: one
@@ -158,6 +149,10 @@ def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str
             name = key if isinstance(key, str) else ".".join(key)
             stacked.data.copy_(torch.stack([own[name] for own in tensors]))
     return loss
+
+
+make_sac_loss = partial(_make_off_policy_loss, SACLoss)
+make_td3_loss = partial(_make_off_policy_loss, TD3Loss)
 
 
 def find_advantage_estimator(ppo_trainer: Any) -> Any:

@@ -149,11 +149,13 @@ def make_v_network(network: nn.Module) -> ValueOperator:
     return ValueOperator(network, in_keys=["observation"])
 
 
-def make_identity_layer(dtype: torch.dtype = torch.float64) -> nn.Linear:
-    """Return a layer that gives back the one number that it receives."""
+def make_number_layer(
+    slope: float = 1.0, constant: float = 0.0, dtype: torch.dtype = torch.float64
+) -> nn.Linear:
+    """Return a layer that outputs slope x + constant for the number x that it receives."""
     layer = nn.Linear(1, 1, dtype=dtype)
-    nn.init.ones_(layer.weight)
-    nn.init.zeros_(layer.bias)
+    nn.init.constant_(layer.weight, slope)
+    nn.init.constant_(layer.bias, constant)
     return layer
 
 

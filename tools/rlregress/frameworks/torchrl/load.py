@@ -313,17 +313,6 @@ def _train_normalised_environment(make_env: Callable[..., Any], seed: int) -> An
 # -- trainers --------------------------------------------------------------------------------------
 
 
-def _make_small_training_request(
-    algorithm: str, make_env: Callable[..., Any], seed: int
-) -> TrainingRequest:
-    # the files of past releases are of these sizes
-    on_policy = algorithm == "ppo"
-    sizes = {"rollout_steps": 64} if on_policy else {"replay_size": 120, "learning_starts": 40}
-    settings = {**SETTINGS[algorithm], "hidden_sizes": [8, 8], **sizes}
-    batch = settings["rollout_steps" if on_policy else "steps_per_collection"]
-    return TrainingRequest(algorithm, make_env, settings, total_steps=4 * batch, seed=seed)
-
-
 class _TrainerWithFiles:
     """A trainer, and the folder of the files that it wrote during its training, if any."""
 
@@ -343,7 +332,12 @@ class _TrainerWithFiles:
 
 
 def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _TrainerWithFiles:
-    request = _make_small_training_request(algorithm, make_env, seed)
+    # the files of past releases are of these sizes
+    on_policy = algorithm == "ppo"
+    sizes = {"rollout_steps": 64} if on_policy else {"replay_size": 120, "learning_starts": 40}
+    settings = {**SETTINGS[algorithm], "hidden_sizes": [8, 8], **sizes}
+    batch = settings["rollout_steps" if on_policy else "steps_per_collection"]
+    request = TrainingRequest(algorithm, make_env, settings, total_steps=4 * batch, seed=seed)
     created = training.make_trainer_with_hook(request)
     created.set_checkpoint_request(request)
     return _TrainerWithFiles(created.trainer, created.loss)

@@ -405,10 +405,10 @@ def make_parts_of_algorithm(request: Any, environment: Any, settings: Mapping[st
 
 
 def make_trainer_of_parts(
-    request: Any,
+    parts: Parts,
     environment: Any,
     settings: Mapping[str, Any],
-    parts: Parts,
+    total_steps: int,
     buffer: Any = TensorDictReplayBuffer,
     **options: Any,
 ) -> Any:
@@ -430,7 +430,7 @@ def make_trainer_of_parts(
         environment,
         parts.acting,
         frames_per_batch=frames,
-        total_frames=request.total_steps,
+        total_frames=total_steps,
         init_random_frames=starts,
     )
     if not {"optimizer", "optimization_stepper"} & set(parts.options):
@@ -441,7 +441,7 @@ def make_trainer_of_parts(
             parts.kind,
             collector=collector,
             loss_module=parts.loss,
-            total_frames=request.total_steps,
+            total_frames=total_steps,
             frame_skip=1,
             optim_steps_per_batch=updates,
             replay_buffer=buffer(
@@ -450,7 +450,7 @@ def make_trainer_of_parts(
             **{**_QUIET, **parts.options, **options},
         )
     if settings.get("anneal_learning_rate"):
-        rollouts = -(-request.total_steps // frames)
+        rollouts = -(-total_steps // frames)
         scheduler = torch.optim.lr_scheduler.LambdaLR(
             options["optimizer"], lambda done: 1 - done / rollouts
         )
@@ -508,5 +508,6 @@ def make_trainer_and_loss(
     parts = make_parts_of_algorithm(request, environment, settings)
     # a collector resets its environment when it is made, before a trainer can seed it
     environment.set_seed(request.seed)
-    trainer = make_trainer_of_parts(request, environment, settings, parts, seed=request.seed)
+    steps = request.total_steps
+    trainer = make_trainer_of_parts(parts, environment, settings, steps, seed=request.seed)
     return trainer, parts.loss

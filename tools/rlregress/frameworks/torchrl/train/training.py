@@ -246,7 +246,8 @@ def train_seeded(request: SeededTraining) -> Trained:
         seed_generators(seeds.exploration)
         environment.set_seed(seeds.environment)
         buffer = make_buffer_drawing_from(TensorDictReplayBuffer, Stream(seeds.sampling))
-        trainer = make_trainer_of_parts(request, environment, settings, parts, buffer)
+        steps = request.total_steps
+        trainer = make_trainer_of_parts(parts, environment, settings, steps, buffer)
 
         def call_after_batch() -> None:
             done = trainer.collected_frames

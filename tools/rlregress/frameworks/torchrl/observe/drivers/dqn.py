@@ -30,7 +30,6 @@ from rlregress.frameworks.torchrl.scripted_environments import put_side_by_side,
 from rlregress.frameworks.torchrl.train import trainers
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.interface import TrainingRequest
 
 
 class Driver:
@@ -116,10 +115,9 @@ class Driver:
         updater = HardUpdate(
             self._loss, **({} if interval is None else {"value_network_update_interval": interval})
         )
-        request = TrainingRequest("dqn", envs.make_environment, own, settings.steps, seed=0)
         options = {"greedy_module": self._exploration}
         parts = trainers.Parts(DQNTrainer, self._exploring, self._loss, updater, options)
-        trainer = trainers.make_trainer_of_parts(request, environment, own, parts)
+        trainer = trainers.make_trainer_of_parts(parts, environment, own, settings.steps)
         for environment in envs.environments:
             # making them side by side tries them out
             environment.received.clear()

@@ -40,7 +40,6 @@ from rlregress.frameworks.torchrl.scripted_environments import (
 )
 from rlregress.frameworks.torchrl.train import trainers
 from rlregress.measurements.ppo_loop import RecordedTraining
-from rlregress.probing.interface import TrainingRequest
 from rlregress.probing.layers import compute_gradient_norm
 from rlregress.probing.scripted import Scripted
 
@@ -210,12 +209,11 @@ def _make_trainer(
         settings["lr_scheduler"] = torch.optim.lr_scheduler.LinearLR(
             optimizer, 1.0, 0.0, total_frames // frames
         )
-    request = TrainingRequest("ppo", make_environment, {}, total_frames, seed=0)
     parts = trainers.Parts(PPOTrainer, models.actor, loss, None, {"optimizer": optimizer})
+    sizes = {"rollout_steps": frames, "minibatch_size": minibatch}
     trainer = trainers.make_trainer_of_parts(
-        request, environment, {"rollout_steps": frames, "minibatch_size": minibatch}, parts,
-        num_epochs=epochs, **settings,
-    )  # fmt: skip
+        parts, environment, sizes, total_frames, num_epochs=epochs, **settings
+    )
     if not is_standardised:
         find_advantage_estimator(trainer).average_gae = False
     return trainer
