@@ -313,25 +313,19 @@ def _train_normalised_environment(make_env: Callable[..., Any], seed: int) -> An
 # -- trainers --------------------------------------------------------------------------------------
 
 
-class _TrainerWithFiles:
-    """A trainer, and the folder of the files that it wrote during its training, if any."""
-
-    def __init__(self, trainer: Any, loss: Any) -> None:
-        self.trainer, self.loss = trainer, loss
-        self.written: Any = None
-
-    def save(self, path: str) -> None:
-        """Save the trainer, or copy its saved file: its collector is shut down at the end."""
-        if self.written is not None:
-            shutil.copytree(self.written.name, os.path.dirname(path), dirs_exist_ok=True)
-            return
-        self.trainer.save_trainer_file = path
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.trainer.save_trainer(force_save=True)
+def _save_trainer(saved: Any, path: str) -> None:
+    """Save a trainer, or copy the files of one that was trained to its end, from their folder."""
+    if isinstance(saved, tempfile.TemporaryDirectory):
+        shutil.copytree(saved.name, os.path.dirname(path), dirs_exist_ok=True)
+        return
+    saved.trainer.save_trainer_file = path
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        saved.trainer.save_trainer(force_save=True)
 
 
-def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _TrainerWithFiles:
+def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> Any:
+    """Return an object with a new trainer and its loss."""
     # the files of past releases are of these sizes
     on_policy = algorithm == "ppo"
     sizes = {"rollout_steps": 64} if on_policy else {"replay_size": 120, "learning_starts": 40}
@@ -340,33 +334,32 @@ def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -
     request = TrainingRequest(algorithm, make_env, settings, total_steps=4 * batch, seed=seed)
     created = training.make_trainer_with_hook(request)
     created.set_checkpoint_request(request)
-    return _TrainerWithFiles(created.trainer, created.loss)
+    return created
 
 
 def _train_and_save_midway(
     algorithm: str, make_env: Callable[..., Any], seed: int
-) -> _TrainerWithFiles:
-    first = _make_new_trainer(algorithm, make_env, seed)
-    folder = tempfile.TemporaryDirectory()
+) -> tempfile.TemporaryDirectory:
+    """Train to the end, where the collector is shut down; return the files of half the training."""
+    first, folder = _make_new_trainer(algorithm, make_env, seed), tempfile.TemporaryDirectory()
     half = first.trainer.total_frames // 2
 
     def save_at_half() -> None:
-        if first.written is None and first.trainer.collected_frames >= half:
-            first.save(os.path.join(folder.name, _TRAINER))
-            first.written = folder
+        if not os.listdir(folder.name) and first.trainer.collected_frames >= half:
+            _save_trainer(first, os.path.join(folder.name, _TRAINER))
 
     first.trainer.register_op("post_steps", save_at_half)
     first.trainer.train()
-    return first
+    return folder
 
 
-def _load_trainer(algorithm: str, make_env: Callable[..., Any], path: str) -> _TrainerWithFiles:
+def _load_trainer(algorithm: str, make_env: Callable[..., Any], path: str) -> Any:
     restored = _make_new_trainer(algorithm, make_env, 7)
     restored.trainer.load_from_file(path)
     return restored
 
 
-def _list_items_of_trainer(saved: _TrainerWithFiles) -> Iterator[Item]:
+def _list_items_of_trainer(saved: Any) -> Iterator[Item]:
     loading = type(saved.trainer).load_from_file
     yield "parameters", _map_tensors_of_module(saved.loss), loading
     yield "frames", saved.trainer.collected_frames, loading
@@ -374,7 +367,7 @@ def _list_items_of_trainer(saved: _TrainerWithFiles) -> Iterator[Item]:
     yield "optimizer", stepper and stepper.state_dict(), loading
 
 
-def _train_further(saved: _TrainerWithFiles) -> Iterator[Item]:
+def _train_further(saved: Any) -> Iterator[Item]:
     torch.manual_seed(0)
     saved.trainer.train()
     yield "continued training", _map_tensors_of_module(saved.loss), type(saved.trainer).train
@@ -424,7 +417,7 @@ def _list_trainings_and_kinds(algorithm: str) -> Iterator[tuple[Any, Iterable[Fi
         kind = FileKind(
             f"{algorithm} trainer", "Trainer.save_trainer, load_from_file",
             partial(_load_trainer, algorithm), _list_items_of_trainer, _train_further,
-            file=_TRAINER,
+            _save_trainer, _TRAINER,
         )  # fmt: skip
         yield partial(_train_and_save_midway, algorithm), [kind]
     if algorithm == "ppo":

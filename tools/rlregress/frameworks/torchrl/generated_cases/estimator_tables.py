@@ -393,14 +393,6 @@ def list_subjects() -> dict[str, list[Subject]]:
         "long", "long tensors", "long each", "one", "one each", "time half", "time numbers",
         "time time_last", "time unlike", "wide still", "blocks still",
     ]  # fmt: skip
-    functions = (
-        "generalized_advantage_estimate", "vec_generalized_advantage_estimate",
-        "td0_advantage_estimate", "td0_return_estimate", "td1_return_estimate",
-        "vec_td1_return_estimate", "td1_advantage_estimate", "vec_td1_advantage_estimate",
-        "td_lambda_return_estimate", "vec_td_lambda_return_estimate",
-        "td_lambda_advantage_estimate", "vec_td_lambda_advantage_estimate",
-        "vtrace_advantage_estimate",
-    )  # fmt: skip
     limits = {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)}
     actor = {
         "actor_network": lambda: make_stochastic_actor(
@@ -417,7 +409,7 @@ def list_subjects() -> dict[str, list[Subject]]:
         *(make_function_subject(
             f"{_FUNCTIONAL}:{name}", _make_estimator_arguments, labels, _compute_with_gradients,
             skip=("terminated", "rolling_gamma", "time_dim", "done", "rho_thresh", "c_thresh"),
-        ) for name in functions),
+        ) for name in find_in_library(_FUNCTIONAL, "__all__")),
         make_function_subject(
             f"{_FUNCTIONAL}:reward2go", _make_return_arguments,
             [label for label in labels

@@ -145,9 +145,13 @@ def _make_networks_sharing_first_layer() -> dict[str, Any]:
 def _make_scaled_two_headed_actor(move_distribution: str, nested: bool, gain: float = 1.0) -> Any:
     """Return an actor of a continuous move and a discrete choice, with all parameters scaled."""
     actor = make_two_headed_actor(_find_distribution(move_distribution), nested)
-    for parameter in actor.parameters():
+    return _scale_parameters(actor, gain)
+
+
+def _scale_parameters(module: Any, gain: float) -> Any:
+    for parameter in module.parameters():
         parameter.data.mul_(gain)
-    return actor
+    return module
 
 
 def _make_steps_of_new_actor(make_actor: Callable[[], Any], label: str) -> Any:
@@ -450,9 +454,7 @@ def _call_with_each_mask_key(loss: Any, data: Any) -> Any:
 def _reload_and_evaluate(loss: Any, data: Any) -> Any:
     """Save the state of the loss, change its parameters, load the state; evaluate the loss."""
     state = {name: item.clone() for name, item in loss.state_dict().items()}
-    for parameter in loss.parameters():
-        parameter.data.mul_(0.5)
-    loss.load_state_dict(state)
+    _scale_parameters(loss, 0.5).load_state_dict(state)
     return _call_loss(loss.eval(), data)
 
 
@@ -749,10 +751,7 @@ def _list_off_policy_kits() -> dict[str, dict[str, Kit]]:
         return [make_action_value_network(), make_action_value_network()]
 
     def make_nearly_greedy_actor() -> Any:
-        actor = _make_one_hot_actor()
-        for parameter in actor.parameters():
-            parameter.data.mul_(200.0)
-        return actor
+        return _scale_parameters(_make_one_hot_actor(), 200.0)
 
     def make_q_value_kit(actions: str, space: str, *layers: Any) -> Kit:
         return _make_loss_kit(

@@ -18,6 +18,7 @@ import torch
 
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import (
+    Compose,
     LazyTensorStorage,
     ObservationNorm,
     RewardClipping,
@@ -52,10 +53,7 @@ _NONE = np.zeros((0, 1))
 
 def _make_transformed_environment(script: Script, *transforms: Any) -> TransformedEnv:
     """Return an environment that plays a script, wrapped in these transforms."""
-    environment = TransformedEnv(wrap_environment(Scripted(**script)))
-    for transform in transforms:
-        environment.append_transform(transform)
-    return environment
+    return TransformedEnv(wrap_environment(Scripted(**script)), Compose(*transforms))
 
 
 def _walk_through_environment(environment: Any, steps: int) -> Walked:
@@ -74,9 +72,8 @@ def _walk_through_normalised(
 ) -> Walked:
     """Return observations and rewards of scripted environments that ``norm`` normalises."""
     makers = [lambda own=script: wrap_environment(Scripted(**own)) for script in scripts]
-    normalised = TransformedEnv(put_side_by_side(makers))
-    for key in ("observation", "reward"):
-        normalised.append_transform(norm(in_keys=[key], **options))
+    norms = [norm(in_keys=[key], **options) for key in ("observation", "reward")]
+    normalised = TransformedEnv(put_side_by_side(makers), Compose(*norms))
     return _walk_through_environment(normalised, count_steps_of_script(scripts[0]))
 
 
