@@ -23,9 +23,9 @@ from rlregress.frameworks.torchrl.api import (
     SACLoss,
     TD3Loss,
     TensorDictSequential,
+    describe_version,
     read_major_and_minor_version,
 )
-from rlregress.probing import installed_metadata
 from rlregress.probing.families import is_absent_name
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.signatures import list_parameters_with_inherited
@@ -47,10 +47,6 @@ _QUIETENING = {"auto_log_optim_steps"}
 LOG_PROBS = ("action_log_prob", "sample_log_prob")
 
 
-def _read_version() -> str:
-    return f"torchrl {installed_metadata.map_installed_versions(('torchrl',))['torchrl']}"
-
-
 def find_keyword_name(called: Any, newest_name: str) -> str:
     """Return the installed version's name of a keyword, found by its newest name.
 
@@ -61,7 +57,7 @@ def find_keyword_name(called: Any, newest_name: str) -> str:
     for candidate in (newest_name, _RENAMED.get(newest_name, newest_name)):
         if candidate in parameters:
             return candidate
-    raise Unsupported(f"{called.__name__} of {_read_version()} has no keyword '{newest_name}'")
+    raise Unsupported(f"{called.__name__} of {describe_version()} has no keyword '{newest_name}'")
 
 
 def find_parameter(called: Any, newest_name: str) -> inspect.Parameter:
@@ -108,7 +104,7 @@ def read_renamed(owner: Any, newest_name: str) -> Any:
     for candidate in (newest_name, _RENAMED.get(newest_name, newest_name)):
         if hasattr(owner, candidate):
             return getattr(owner, candidate)
-    raise Unsupported(f"{type(owner).__name__} of {_read_version()} has no '{newest_name}'")
+    raise Unsupported(f"{type(owner).__name__} of {describe_version()} has no '{newest_name}'")
 
 
 def find_action_spec(environment: Any) -> Any:
@@ -179,7 +175,7 @@ def get_loss_output(outputs: Any, name: str) -> Any:
         Unsupported: the loss of the installed version returns no such thing.
     """
     if name not in set(outputs.keys()):
-        raise Unsupported(f"the loss of {_read_version()} returns no '{name}'")
+        raise Unsupported(f"the loss of {describe_version()} returns no '{name}'")
     return outputs[name]
 
 
