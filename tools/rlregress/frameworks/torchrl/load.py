@@ -339,7 +339,7 @@ def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -
 
 def _train_and_save_midway(
     algorithm: str, make_env: Callable[..., Any], seed: int
-) -> tempfile.TemporaryDirectory:
+) -> tempfile.TemporaryDirectory[str]:
     """Train to the end, where the collector is shut down; return the files of half the training."""
     first, folder = _make_new_trainer(algorithm, make_env, seed), tempfile.TemporaryDirectory()
     half = first.trainer.total_frames // 2
