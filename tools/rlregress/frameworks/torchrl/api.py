@@ -72,6 +72,11 @@ _PLACES: dict[str, Sequence[str]] = {
 }
 
 
+def describe_version() -> str:
+    """Return "torchrl" and its installed version."""
+    return f"torchrl {installed_metadata.map_installed_versions(('torchrl',))['torchrl']}"
+
+
 def read_major_and_minor_version(package: str) -> tuple[int, ...]:
     """Return (major, minor) of an installed package; ``torchrl.__version__`` is wrong in 0.10."""
     version = installed_metadata.map_installed_versions((package,))[package]
@@ -107,22 +112,12 @@ def _import_or_make_placeholder(name: str) -> Any:
     for place in _PLACES[name]:
         module, _, own = place.partition(":")
         try:
-            return _import_member_of_module(importlib.import_module(module), own or name)
+            return getattr(importlib.import_module(module), own or name)
+        except AttributeError:
+            error = ImportError(f"{describe_version()} has no such name")
         except Exception as raised:  # whatever keeps an old version from being imported
             error = raised
     return AbsentName(f"{_PLACES[name][0]}.{name}", error)
-
-
-def _import_member_of_module(module: Any, name: str) -> Any:
-    try:
-        return getattr(module, name)
-    except AttributeError:
-        pass
-    try:
-        return importlib.import_module(f"{module.__name__}.{name}")
-    except ModuleNotFoundError:
-        version = installed_metadata.map_installed_versions(("torchrl",))["torchrl"]
-        raise ImportError(f"torchrl {version} has no such name") from None
 
 
 _patch_torch_for_tensordict()

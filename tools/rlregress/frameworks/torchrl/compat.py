@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -23,9 +23,9 @@ from rlregress.frameworks.torchrl.api import (
     SACLoss,
     TD3Loss,
     TensorDictSequential,
+    describe_version,
     read_major_and_minor_version,
 )
-from rlregress.probing import installed_metadata
 from rlregress.probing.families import is_absent_name
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.signatures import list_parameters_with_inherited
@@ -47,10 +47,6 @@ _QUIETENING = {"auto_log_optim_steps"}
 LOG_PROBS = ("action_log_prob", "sample_log_prob")
 
 
-def _read_version() -> str:
-    return f"torchrl {installed_metadata.map_installed_versions(('torchrl',))['torchrl']}"
-
-
 def find_keyword_name(called: Any, newest_name: str) -> str:
     """Return the installed version's name of a keyword, found by its newest name.
 
@@ -61,7 +57,7 @@ def find_keyword_name(called: Any, newest_name: str) -> str:
     for candidate in (newest_name, _RENAMED.get(newest_name, newest_name)):
         if candidate in parameters:
             return candidate
-    raise Unsupported(f"{called.__name__} of {_read_version()} has no keyword '{newest_name}'")
+    raise Unsupported(f"{called.__name__} of {describe_version()} has no keyword '{newest_name}'")
 
 
 def find_parameter(called: Any, newest_name: str) -> inspect.Parameter:
@@ -99,28 +95,6 @@ def call_with_newest_keywords(called: Any, *arguments: Any, **keywords: Any) -> 
     return called(*arguments, **rename_options_for_version(called, **keywords))
 
 
-def make_silent_trainer(
-    kind: Any,
-    collector: Any,
-    loss: Any,
-    total_steps: int,
-    logs_updates: bool = False,
-    **options: Any,
-) -> Any:
-    """Make a trainer without a progress bar, which logs at most its number of updates."""
-    return call_with_newest_keywords(
-        kind,
-        collector=collector,
-        loss_module=loss,
-        total_frames=total_steps,
-        frame_skip=1,
-        progress_bar=False,
-        enable_logging=False,
-        auto_log_optim_steps=logs_updates,
-        **options,
-    )
-
-
 def read_renamed(owner: Any, newest_name: str) -> Any:
     """Return an attribute by its newest name, whatever the installed version calls it.
 
@@ -130,7 +104,7 @@ def read_renamed(owner: Any, newest_name: str) -> Any:
     for candidate in (newest_name, _RENAMED.get(newest_name, newest_name)):
         if hasattr(owner, candidate):
             return getattr(owner, candidate)
-    raise Unsupported(f"{type(owner).__name__} of {_read_version()} has no '{newest_name}'")
+    raise Unsupported(f"{type(owner).__name__} of {describe_version()} has no '{newest_name}'")
 
 
 def find_action_spec(environment: Any) -> Any:
@@ -153,17 +127,8 @@ def make_ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
     return call_with_newest_keywords(ClipPPOLoss, actor, critic, **options)
 
 
-def make_sac_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
-    """Return a ``SACLoss`` of these Q networks."""
-    return _make_off_policy_loss(SACLoss, actor, critics, options)
-
-
-def make_td3_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
-    """Return a ``TD3Loss`` of these Q networks."""
-    return _make_off_policy_loss(TD3Loss, actor, critics, options)
-
-
-def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str, Any]) -> Any:
+def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, **options: Any) -> Any:
+    """Return a loss of this kind, of one Q network or a list of them."""
     if not isinstance(critics, (list, tuple)) or read_major_and_minor_version("torchrl") >= (0, 14):
         return call_with_newest_keywords(kind, actor, critics, **options)
     # until 0.13 a list of networks is refused, or has target networks that cannot be updated: one
@@ -180,6 +145,10 @@ def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str
             name = key if isinstance(key, str) else ".".join(key)
             stacked.data.copy_(torch.stack([own[name] for own in tensors]))
     return loss
+
+
+make_sac_loss = partial(_make_off_policy_loss, SACLoss)
+make_td3_loss = partial(_make_off_policy_loss, TD3Loss)
 
 
 def find_advantage_estimator(ppo_trainer: Any) -> Any:
@@ -206,7 +175,7 @@ def get_loss_output(outputs: Any, name: str) -> Any:
         Unsupported: the loss of the installed version returns no such thing.
     """
     if name not in set(outputs.keys()):
-        raise Unsupported(f"the loss of {_read_version()} returns no '{name}'")
+        raise Unsupported(f"the loss of {describe_version()} returns no '{name}'")
     return outputs[name]
 
 

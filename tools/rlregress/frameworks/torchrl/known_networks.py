@@ -1,4 +1,4 @@
-"""Networks whose outputs are known, put together from TorchRL's and tensordict's modules."""
+"""Actors and critics put together from TorchRL's modules, and networks with known outputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from torch import nn
 from rlregress.frameworks.torchrl import compat
 from rlregress.frameworks.torchrl.api import (
     Bounded,
+    NormalParamExtractor,
     ProbabilisticActor,
+    QValueActor,
     TanhModule,
     TensorDict,
     TensorDictModule,
@@ -93,26 +95,39 @@ def make_action_box(low: Any, high: Any, dtype: torch.dtype = torch.float64) -> 
     return Bounded(low, high, low.shape, dtype=dtype)
 
 
-def make_reporting_policy(log_prob: float) -> ProbabilisticActor:
-    """Return a policy of one action dimension that reports ``log_prob`` for each of its samples."""
+def make_actor(
+    network: nn.Module,
+    parameters: Sequence[Any],
+    distribution: Any,
+    observed: Sequence[str] = ("observation",),
+    **options: Any,
+) -> ProbabilisticActor:
+    """Return an actor whose network outputs these parameters of a distribution of actions.
+
+    Args:
+        observed: what the network takes.
+        options: of ``ProbabilisticActor``.
+    """
     return ProbabilisticActor(
-        TensorDictModule(Constant(log_prob), in_keys=["observation"], out_keys=["reported"]),
-        in_keys=["reported"],
-        spec=make_action_box(-1.0, 1.0),
-        distribution_class=FixedLogProbDistribution,
-        return_log_prob=True,
+        TensorDictModule(network, in_keys=list(observed), out_keys=list(parameters)),
+        distribution_class=distribution,
+        **{"in_keys": list(parameters), "return_log_prob": True, **options},
     )
 
 
-def make_stochastic_policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any):
-    """Return a stochastic policy of a network that gives location and scale."""
-    return ProbabilisticActor(
-        TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
-        in_keys=["loc", "scale"],
-        spec=spec,
-        distribution_class=distribution,
-        distribution_kwargs=compat.rename_options_for_version(distribution, **options),
-        return_log_prob=True,
+def make_reporting_policy(log_prob: float) -> ProbabilisticActor:
+    """Return a policy of one action dimension that reports ``log_prob`` for each of its samples."""
+    spec = make_action_box(-1.0, 1.0)
+    return make_actor(Constant(log_prob), ["reported"], FixedLogProbDistribution, spec=spec)
+
+
+def make_stochastic_policy(
+    network: nn.Module, spec: Any, distribution: Any, **options: Any
+) -> ProbabilisticActor:
+    """Return an actor of a network that outputs location and scale of this distribution."""
+    renamed = compat.rename_options_for_version(distribution, **options)
+    return make_actor(
+        network, ["loc", "scale"], distribution, spec=spec, distribution_kwargs=renamed
     )
 
 
@@ -122,17 +137,6 @@ def make_tanh_policy(network: nn.Module, **options: Any) -> TensorDictSequential
         TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **options),
     )
-
-
-class LinearQNetwork(nn.Module):
-    """A Q network of one linear layer of observation and action; options go to the layer."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__()
-        self.layer = nn.Linear(2, 1, **options)
-
-    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        return self.layer(torch.cat([observation, action], -1))
 
 
 def make_q_network(network: nn.Module) -> ValueOperator:
@@ -145,11 +149,13 @@ def make_v_network(network: nn.Module) -> ValueOperator:
     return ValueOperator(network, in_keys=["observation"])
 
 
-def make_identity_layer(dtype: torch.dtype = torch.float64) -> nn.Linear:
-    """Return a layer that gives back the one number that it receives."""
+def make_number_layer(
+    slope: float = 1.0, constant: float = 0.0, dtype: torch.dtype = torch.float64
+) -> nn.Linear:
+    """Return a layer that outputs slope x + constant for the number x that it receives."""
     layer = nn.Linear(1, 1, dtype=dtype)
-    nn.init.ones_(layer.weight)
-    nn.init.zeros_(layer.bias)
+    nn.init.constant_(layer.weight, slope)
+    nn.init.constant_(layer.bias, constant)
     return layer
 
 
@@ -186,20 +192,8 @@ def make_equal_transitions(
         own = dtype if numbers.is_floating_point() else numbers.dtype
         return numbers.to(own).repeat(count, 1)
 
-    return TensorDict(
-        {
-            "observation": fill_column(observations[0]),
-            "action": fill_column(action),
-            "next": {
-                "observation": fill_column(observations[1]),
-                "reward": fill_column(float(reward)),
-                "terminated": fill_column(bool(terminated)),
-                "truncated": fill_column(bool(truncated)),
-                "done": fill_column(bool(terminated) or bool(truncated)),
-            },
-        },
-        [count],
-    )
+    columns = (*observations, float(reward), bool(terminated), bool(truncated))
+    return _make_steps([count], *map(fill_column, columns), action=fill_column(action))
 
 
 def make_segment_observing_values(
@@ -211,17 +205,113 @@ def make_segment_observing_values(
         array = np.broadcast_to(np.asarray(numbers, dtype=dtype), np.shape(np.atleast_1d(rewards)))
         return torch.as_tensor(array.copy()).reshape(1, -1, 1)
 
-    ends, cuts = make_column(terminated, bool), make_column(truncated, bool)
-    return TensorDict(
-        {
-            "observation": make_column(values),
-            "next": {
-                "observation": make_column(next_values),
-                "reward": make_column(rewards),
-                "terminated": ends,
-                "truncated": cuts,
-                "done": ends | cuts,
-            },
-        },
-        ends.shape[:2],
+    columns = map(make_column, (values, next_values, rewards))
+    flags = (make_column(flag, bool) for flag in (terminated, truncated))
+    return _make_steps([1, np.size(rewards)], *columns, *flags)
+
+
+def _make_steps(
+    shape: Sequence[int],
+    observations: torch.Tensor,
+    next_observations: torch.Tensor,
+    rewards: torch.Tensor,
+    terminated: torch.Tensor,
+    truncated: torch.Tensor,
+    **further: torch.Tensor,
+) -> TensorDict:
+    following = {
+        "observation": next_observations, "reward": rewards, "terminated": terminated,
+        "truncated": truncated, "done": terminated | truncated,
+    }  # fmt: skip
+    return TensorDict({"observation": observations, **further, "next": following}, shape)
+
+
+# -- small networks of plain layers, the same on every version -------------------------------------
+
+OBSERVATIONS, ACTIONS = 3, 2
+#: actions of an environment with choices.
+CHOICES = 4
+
+
+class ConcatSequential(nn.Sequential):
+    """Layers whose input is the concatenation of several tensors."""
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """Concatenate the inputs and pass them through the layers."""
+        return super().forward(torch.cat(inputs, -1))
+
+
+def make_value_network(*further_layers: nn.Module) -> ValueOperator:
+    """Return a state-value network: one linear layer, and further layers."""
+    return make_v_network(nn.Sequential(nn.Linear(OBSERVATIONS, 1), *further_layers))
+
+
+def make_action_value_network(*layers: nn.Module) -> ValueOperator:
+    """Return an action-value network of continuous actions."""
+    return make_q_network(ConcatSequential(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers))
+
+
+def make_q_value_actor(*layers: nn.Module, **options: Any) -> Any:
+    """Return an actor that takes the discrete action with the largest value."""
+    network = nn.Sequential(nn.Linear(OBSERVATIONS, CHOICES), *layers)
+    arguments = {"action_space": "one_hot", **options}
+    return QValueActor(network, in_keys=["observation"], **arguments)
+
+
+def make_discrete_action_value_network() -> Any:
+    """Return a network of the values of all discrete actions."""
+    return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
+
+
+def make_stochastic_actor(distribution: Any, gain: float = 1.0) -> Any:
+    """Return an actor with a location and a scale per action; a large gain drives it to bounds."""
+    layer = nn.Linear(OBSERVATIONS, 2 * ACTIONS)
+    with torch.no_grad():
+        layer.weight.mul_(gain)
+    return make_actor(nn.Sequential(layer, NormalParamExtractor()), ["loc", "scale"], distribution)
+
+
+def make_choosing_actor(distribution: Any, masked: bool = False) -> Any:
+    """Return an actor with discrete actions, drawn by logits and, if masked, an action mask."""
+    in_keys = ["logits", "mask"] if masked else ["logits"]
+    layer = nn.Linear(OBSERVATIONS, CHOICES)
+    return make_actor(layer, ["logits"], distribution, in_keys=in_keys)
+
+
+def make_deterministic_actor() -> Any:
+    """Return a deterministic actor, squashed by tanh."""
+    network = nn.Sequential(nn.Linear(OBSERVATIONS, ACTIONS), nn.Tanh())
+    return TensorDictModule(network, ["observation"], ["action"])
+
+
+def bounds(low: float = -1.0, high: float = 1.0) -> Any:
+    """Return the bounded specification of the actions; titles of traces hold its name."""
+    return Bounded(low, high, shape=(ACTIONS,))
+
+
+class _TwoHeadedLayer(nn.Module):
+    """A layer that outputs location and scale of a move, and logits of a choice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(OBSERVATIONS, 7)
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        heads = self.layer(observation)
+        return heads[..., :2], nn.functional.softplus(heads[..., 2:4]), heads[..., 4:]
+
+
+def make_two_headed_actor(move_distribution: Any, nested: bool) -> Any:
+    """Return an actor with a continuous action "move" and a discrete action "choice"."""
+    outputs = [
+        ("params", "move", "loc"),
+        ("params", "move", "scale"),
+        ("params", "choice", "logits"),
+    ]
+    kinds = {"move": move_distribution, "choice": torch.distributions.Categorical}
+    names = {"move": ("agent", "move"), "choice": ("agent", "choice")}
+    options = {"distribution_map": kinds, **({"name_map": names} if nested else {})}
+    composite = compat.find_in_library("tensordict.nn", "CompositeDistribution")
+    return make_actor(
+        _TwoHeadedLayer(), outputs, composite, in_keys=["params"], distribution_kwargs=options
     )

@@ -34,7 +34,7 @@ from rlregress.frameworks.torchrl.compat import (
     make_sac_loss,
     make_td3_loss,
 )
-from rlregress.frameworks.torchrl.network_factories import (
+from rlregress.frameworks.torchrl.known_networks import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,
@@ -43,13 +43,13 @@ from rlregress.frameworks.torchrl.network_factories import (
     make_deterministic_actor,
     make_q_value_actor,
     make_stochastic_actor,
-    make_tensordict,
     make_value_network,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train import training
 from rlregress.frameworks.torchrl.train.recorded_training import sum_losses
 from rlregress.frameworks.torchrl.train.trace_environments import VECNORM
+from rlregress.frameworks.torchrl.train.trainers import SETTINGS
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 from rlregress.probing.interface import TrainingRequest
 
@@ -138,7 +138,7 @@ def _make_random_steps(count: int, **options: Any) -> Any:
         **ends,
         **options,
     }
-    return make_tensordict({**items, "next": make_tensordict(following, [count])}, [count])
+    return TensorDict({**items, "next": TensorDict(following, [count])}, [count])
 
 
 def _make_steps_of_old_policy(count: int) -> Any:
@@ -313,68 +313,53 @@ def _train_normalised_environment(make_env: Callable[..., Any], seed: int) -> An
 # -- trainers --------------------------------------------------------------------------------------
 
 
-def _make_small_training_request(
-    algorithm: str, make_env: Callable[..., Any], seed: int
-) -> TrainingRequest:
-    from rlregress.frameworks.torchrl.train.builtin_trainings import SETTINGS
+def _save_trainer(saved: Any, path: str) -> None:
+    """Save a trainer, or copy the files of one that was trained to its end, from their folder."""
+    if isinstance(saved, tempfile.TemporaryDirectory):
+        shutil.copytree(saved.name, os.path.dirname(path), dirs_exist_ok=True)
+        return
+    saved.trainer.save_trainer_file = path
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        saved.trainer.save_trainer(force_save=True)
 
+
+def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> Any:
+    """Return an object with a new trainer and its loss."""
     # the files of past releases are of these sizes
     on_policy = algorithm == "ppo"
     sizes = {"rollout_steps": 64} if on_policy else {"replay_size": 120, "learning_starts": 40}
     settings = {**SETTINGS[algorithm], "hidden_sizes": [8, 8], **sizes}
     batch = settings["rollout_steps" if on_policy else "steps_per_collection"]
-    return TrainingRequest(algorithm, make_env, settings, total_steps=4 * batch, seed=seed)
-
-
-class _TrainerWithFiles:
-    """A trainer, and the folder of the files that it wrote during its training, if any."""
-
-    def __init__(self, trainer: Any, loss: Any) -> None:
-        self.trainer, self.loss = trainer, loss
-        self.written: Any = None
-
-    def save(self, path: str) -> None:
-        """Save the trainer, or copy its saved file: its collector is shut down at the end."""
-        if self.written is not None:
-            shutil.copytree(self.written.name, os.path.dirname(path), dirs_exist_ok=True)
-            return
-        self.trainer.save_trainer_file = path
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.trainer.save_trainer(force_save=True)
-
-
-def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _TrainerWithFiles:
-    request = _make_small_training_request(algorithm, make_env, seed)
+    request = TrainingRequest(algorithm, make_env, settings, total_steps=4 * batch, seed=seed)
     created = training.make_trainer_with_hook(request)
     created.set_checkpoint_request(request)
-    return _TrainerWithFiles(created.trainer, created.loss)
+    return created
 
 
 def _train_and_save_midway(
     algorithm: str, make_env: Callable[..., Any], seed: int
-) -> _TrainerWithFiles:
-    first = _make_new_trainer(algorithm, make_env, seed)
-    folder = tempfile.TemporaryDirectory()
+) -> tempfile.TemporaryDirectory[str]:
+    """Train to the end, where the collector is shut down; return the files of half the training."""
+    first, folder = _make_new_trainer(algorithm, make_env, seed), tempfile.TemporaryDirectory()
     half = first.trainer.total_frames // 2
 
     def save_at_half() -> None:
-        if first.written is None and first.trainer.collected_frames >= half:
-            first.save(os.path.join(folder.name, _TRAINER))
-            first.written = folder
+        if not os.listdir(folder.name) and first.trainer.collected_frames >= half:
+            _save_trainer(first, os.path.join(folder.name, _TRAINER))
 
     first.trainer.register_op("post_steps", save_at_half)
     first.trainer.train()
-    return first
+    return folder
 
 
-def _load_trainer(algorithm: str, make_env: Callable[..., Any], path: str) -> _TrainerWithFiles:
+def _load_trainer(algorithm: str, make_env: Callable[..., Any], path: str) -> Any:
     restored = _make_new_trainer(algorithm, make_env, 7)
     restored.trainer.load_from_file(path)
     return restored
 
 
-def _list_items_of_trainer(saved: _TrainerWithFiles) -> Iterator[Item]:
+def _list_items_of_trainer(saved: Any) -> Iterator[Item]:
     loading = type(saved.trainer).load_from_file
     yield "parameters", _map_tensors_of_module(saved.loss), loading
     yield "frames", saved.trainer.collected_frames, loading
@@ -382,7 +367,7 @@ def _list_items_of_trainer(saved: _TrainerWithFiles) -> Iterator[Item]:
     yield "optimizer", stepper and stepper.state_dict(), loading
 
 
-def _train_further(saved: _TrainerWithFiles) -> Iterator[Item]:
+def _train_further(saved: Any) -> Iterator[Item]:
     torch.manual_seed(0)
     saved.trainer.train()
     yield "continued training", _map_tensors_of_module(saved.loss), type(saved.trainer).train
@@ -432,7 +417,7 @@ def _list_trainings_and_kinds(algorithm: str) -> Iterator[tuple[Any, Iterable[Fi
         kind = FileKind(
             f"{algorithm} trainer", "Trainer.save_trainer, load_from_file",
             partial(_load_trainer, algorithm), _list_items_of_trainer, _train_further,
-            file=_TRAINER,
+            _save_trainer, _TRAINER,
         )  # fmt: skip
         yield partial(_train_and_save_midway, algorithm), [kind]
     if algorithm == "ppo":

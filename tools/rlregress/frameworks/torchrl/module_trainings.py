@@ -15,7 +15,6 @@ import torch
 
 from rlregress.frameworks.torchrl.api import (
     Categorical,
-    GymWrapper,
     LazyTensorStorage,
     OneHot,
     SamplerWithoutReplacement,
@@ -27,6 +26,7 @@ from rlregress.frameworks.torchrl.compat import (
     find_action_spec,
     find_in_library,
 )
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.interface import TraceTraining
 
 _MODELS = "torchrl.modules.models"
@@ -38,7 +38,7 @@ _ROWS = 20
 
 def _collect_episodes(make_env: Callable[..., Any], seed: int) -> Any:
     """Return steps of episodes that end in every way, one after the other."""
-    environment = GymWrapper(make_env(), device="cpu")
+    environment = wrap_environment(make_env())
     environment.set_seed(seed)
     steps = environment.rollout(_ROWS, break_when_any_done=False)
     ends = steps["next", "done"].squeeze(-1).long()
@@ -163,7 +163,7 @@ def _apply_exploration_module(
         steps["action"] = torch.eye(4, dtype=spec.dtype)[numbers] if spec.shape else numbers
         steps["action_mask"] = torch.arange(4 * _ROWS).reshape(_ROWS, 4) % 3 > 0
     else:
-        spec = find_action_spec(GymWrapper(make_env(), device="cpu"))
+        spec = find_action_spec(wrap_environment(make_env()))
     noise = call_with_newest_keywords(
         find_in_library("torchrl.modules", kind), spec=spec, **options
     )
@@ -208,7 +208,7 @@ def _draw_actions_of_safe_module(
 ) -> dict[str, Any]:
     """Draw actions of ``SafeProbabilisticModule``, projected into their bounds if ``safe``."""
     steps = _collect_episodes(make_env, seed)
-    spec = find_action_spec(GymWrapper(make_env(), device="cpu"))
+    spec = find_action_spec(wrap_environment(make_env()))
     numbers = {"loc": 3 * steps["observation"][..., :2], "scale": torch.ones(_ROWS, 2)}
     torch.manual_seed(seed)
     actor = find_in_library("torchrl.modules", "SafeProbabilisticModule")(
@@ -219,7 +219,7 @@ def _draw_actions_of_safe_module(
     policy = find_in_library("torchrl.modules.tensordict_module.exploration", "RandomPolicy")(spec)
     empty = partial(TensorDict, {}, [])
     outputs = {"drawn": actions, "random": actor.random(empty()), "policy": policy(empty())}
-    policy.set_action_spec_from_env(GymWrapper(make_env(actions="discrete"), device="cpu"))
+    policy.set_action_spec_from_env(wrap_environment(make_env(actions="discrete")))
     return {**outputs, "policy later": policy(empty())}
 
 

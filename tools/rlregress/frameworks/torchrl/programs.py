@@ -23,14 +23,12 @@ from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 from unittest import mock
 
-import numpy as np
 import torch
 
 from rlregress import marks
 from rlregress.frameworks.torchrl.api import Compose
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 #: modules that the programs import by a bare name, from their own folder.
@@ -162,18 +160,6 @@ def disable_normalisation(program: Any) -> None:
         program.make_env.__globals__[name] = lambda **_: Compose()
 
 
-def find_first_name_in_program(program: Any, *names: str) -> str:
-    """Return the first of these names that a program has.
-
-    Raises:
-        Unsupported: it has none of them.
-    """
-    for name in names:
-        if hasattr(program, name):
-            return name
-    raise Unsupported(f"{program.__name__} of torchrl {version('torchrl')} has no {names[0]}")
-
-
 def make_ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) -> Settings:
     """Return settings of a tiny training with the PPO program: one rollout, one epoch, learning
     rate 0.
@@ -215,16 +201,3 @@ def make_ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     )
     make = load_program("ppo", "utils_mujoco").make_ppo_models_state
     return make(environment, device=torch.device("cpu"))
-
-
-def make_constant_actor_and_mean(
-    low: float, high: float, deviation: float
-) -> tuple[Any, torch.Tensor]:
-    """Return the PPO program's actor with the same Gaussian in all states, and its mean."""
-    actor, _ = make_ppo_networks([low], [high], 1)
-    last = find_last_linear_layer(actor)
-    torch.nn.init.zeros_(last.weight)
-    for name, parameter in actor.named_parameters():
-        if "scale" in name:
-            torch.nn.init.constant_(parameter, float(np.log(deviation)))
-    return actor, last.bias

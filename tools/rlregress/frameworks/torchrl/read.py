@@ -10,9 +10,10 @@ import ast
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
+import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl import programs
@@ -58,14 +59,13 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_v_network,
 )
 from rlregress.frameworks.torchrl.quiet import silence_and_speed_up_torchrl
-from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train.trainers import (
     check_and_select_hyperparameters,
     make_trainer_and_loss,
-    use_single_precision,
 )
 from rlregress.probing.interface import TrainingRequest, Unprobed, Unsupported
 from rlregress.probing.isolation import isolate_random_generators
+from rlregress.probing.layers import list_linear_layers
 
 #: the first version that has every name below.
 _WRITTEN_FOR = (0, 14)
@@ -121,13 +121,8 @@ _PROGRAMS = {
         "exploration_steps": "collector.annealing_frames",
     },
 }
-_FILES = {
-    "ppo": ("ppo/ppo_mujoco.py", "ppo/utils_mujoco.py"),
-    "sac": ("sac/sac.py", "sac/utils.py"),
-    "td3": ("td3/td3.py", "td3/utils.py"),
-    "ddpg": ("ddpg/ddpg.py", "ddpg/utils.py"),
-    "dqn": ("dqn/dqn_cartpole.py", "dqn/utils_cartpole.py"),
-}
+#: of the files of an algorithm's programs: "ppo/ppo_mujoco.py", "ppo/utils_mujoco.py"
+_SUFFIXES = {"ppo": "_mujoco", "dqn": "_cartpole"}
 
 #: (algorithm, scope) -> hyperparameter -> (what is called, its keyword).
 _KEYWORDS: Mapping[tuple[str, str], Mapping[str, tuple[Any, str]]] = {
@@ -190,8 +185,9 @@ _KEYWORDS: Mapping[tuple[str, str], Mapping[str, tuple[Any, str]]] = {
 def _list_cfg_attributes_of_programs(algorithm: str) -> set[str]:
     """Return dotted names below ``cfg`` that the programs of an algorithm read."""
     attributes = set()
-    for name in _FILES[algorithm]:
-        path = programs.find_folder_of_programs() / name
+    for name in (algorithm, "utils"):
+        file = f"{name}{_SUFFIXES.get(algorithm, '')}.py"
+        path = programs.find_folder_of_programs() / algorithm / file
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), path)):
             if isinstance(node, ast.Attribute):
                 root, _, dotted = ast.unparse(node).partition(".")
@@ -249,151 +245,98 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
 
     What the installed version does not have is left out.
     """
-    of_library: dict[str, Callable[[], dict[str, Any]]] = {
-        "ppo": _read_ppo_defaults,
-        "sac": _read_sac_defaults,
-        "td3": lambda: _read_td3_or_ddpg_defaults("td3"),
-        "ddpg": lambda: _read_td3_or_ddpg_defaults("ddpg"),
-        "dqn": _read_dqn_defaults,
-    }
-    cells = {
-        (algorithm, scope): of_library[algorithm]
-        if scope == "library"
-        else functools.partial(_read_defaults_of_trainer_signature, keywords)
-        for (algorithm, scope), keywords in _KEYWORDS.items()
-    }
+    by_cell: dict[tuple[str, str], dict[str, Any]] = {}
     with isolate_random_generators(), silence_and_speed_up_torchrl():
-        supported = _call_supported_readers(cells)
-    return {cell: values for cell, values in supported.items() if values}
+        for cell, keywords in _KEYWORDS.items():
+            with contextlib.suppress(Unsupported):
+                algorithm, scope = cell
+                # a trainer takes a collector and a loss: what it is set to without more is its
+                # signature
+                agent = _make_default_agent(algorithm) if scope == "library" else _Agent()
+                by_cell[cell] = _read_hyperparameters(agent, keywords)
+    return {cell: values for cell, values in by_cell.items() if values}
 
 
-def _call_supported_readers(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
-    """Return the result of each reader that the installed version supports."""
-    supported = {}
-    for name, read_one in readers.items():
-        with contextlib.suppress(Unsupported):
-            supported[name] = read_one()
-    return supported
+class _Agent(NamedTuple):
+    """What hyperparameters are read of: a loss, what explores, and the dimensions of actions."""
+
+    loss: Any = None
+    exploration: Any = None
+    dimensions: int = 1
 
 
-def _read_defaults_of_trainer_signature(
-    keywords: Mapping[str, tuple[Any, str]],
-) -> dict[str, Any]:
-    # a trainer takes a collector and a loss: what it is set to without more is its signature
-    parameters = _call_supported_readers(
-        {name: functools.partial(find_parameter, *pair) for name, pair in keywords.items()}
-    )
-    return {name: parameter.default for name, parameter in parameters.items()}
-
-
-#: hyperparameter -> how it is read of a loss, by default and of a trainer that is set to it.
-_OF_LOSSES: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
-    "ppo": {
-        "clip_range": lambda loss: _round_float32(loss.clip_epsilon),
-        "value_clip_range": lambda loss: _round_float32(read_renamed(loss, "clip_value")),
-        "normalize_advantage": lambda loss: loss.normalize_advantage,
-        "entropy_coefficient": lambda loss: _round_float32(read_renamed(loss, "entropy_coeff")),
-        "value_coefficient": lambda loss: _round_float32(read_renamed(loss, "critic_coeff")),
-    },
-    "sac": {"initial_temperature": lambda loss: _round_float32(loss.log_alpha.detach().exp())},
-    "td3": {
-        "target_noise": lambda loss: _round_float32(loss.policy_noise),
-        "target_noise_clip": lambda loss: _round_float32(loss.noise_clip),
-    },
-    "ddpg": {},
-    "dqn": {},
-}
-
-
-def _round_float32(value: Any) -> float | None:
-    """Return the number that was stored as float32, rounded to six digits."""
-    return None if value is None else float(f"{float(value):.6g}")
-
-
-def _bind_readers_of_loss(algorithm: str, loss: Any) -> dict[str, Callable[[], Any]]:
-    readers = _OF_LOSSES[algorithm]
-    return {name: functools.partial(read, loss) for name, read in readers.items()}
-
-
-def _read_target_entropy(loss: Any, action_dimensions: int) -> Any:
-    entropy = float(loss.target_entropy)
-    return "auto" if entropy == -action_dimensions else entropy
-
-
-def _read_noise_std(noise: Any) -> Any:
-    return _round_float32(noise.sigma * noise.std)
-
-
-def _read_ppo_defaults() -> dict[str, Any]:
-    actor = make_stochastic_policy(
-        FixedLocScale([0.0], [1.0]), make_action_box(-1.0, 1.0), IndependentNormal
-    )
-    loss = make_ppo_loss(actor, make_v_network(Constant(0.0)))
-    loss.make_value_estimator()
-    estimator = loss.value_estimator
-    return _call_supported_readers(
-        {
-            **_bind_readers_of_loss("ppo", loss),
-            "discount": lambda: _round_float32(estimator.gamma),
-            "gae_lambda": lambda: _round_float32(read_renamed(estimator, "lmbda")),
-            "hidden_sizes": _read_hidden_sizes,
-        }
-    )
-
-
-def _make_critics() -> Any:
-    return [make_q_network(Constant(0.0)) for _ in range(2)]
-
-
-def _read_off_policy_defaults(algorithm: str, loss: Any, **others: Any) -> dict[str, Any]:
-    loss.make_value_estimator()
-    return {
-        "learning_starts": find_parameter(Collector, "init_random_frames").default,
-        "discount": _round_float32(loss.value_estimator.gamma),
-        "hidden_sizes": _read_hidden_sizes(),
-        **{name: read() for name, read in _bind_readers_of_loss(algorithm, loss).items()},
-        **others,
-    }
-
-
-def _read_sac_defaults() -> dict[str, Any]:
-    dimensions = 2
-    bounds = make_action_box([-1.0] * dimensions, [1.0] * dimensions)
-    numbers = FixedLocScale([0.0] * dimensions, [1.0] * dimensions)
-    loss = make_sac_loss(make_stochastic_policy(numbers, bounds, TanhNormal), _make_critics())
-    return _read_off_policy_defaults(
-        "sac", loss, target_entropy=_read_target_entropy(loss, dimensions)
-    )
-
-
-def _read_td3_or_ddpg_defaults(algorithm: str) -> dict[str, Any]:
-    actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
-    bounds = make_action_box(-1.0, 1.0)
-    if algorithm == "td3":
-        loss = make_td3_loss(actor, _make_critics(), action_spec=bounds)
+def _make_default_agent(algorithm: str) -> _Agent:
+    """Return an agent of actions with two dimensions, or of two discrete ones."""
+    if algorithm == "dqn":
+        spec = OneHot(2)
+        actor = QValueActor(nn.Linear(1, 2), in_keys=["observation"], spec=spec)
+        agent = _Agent(DQNLoss(actor), EGreedyModule(spec))
     else:
-        loss = DDPGLoss(actor, make_q_network(Constant(0.0)))
+        agent = _make_default_agent_of_continuous_actions(algorithm)
+    agent.loss.make_value_estimator()
+    return agent
+
+
+def _make_default_agent_of_continuous_actions(algorithm: str) -> _Agent:
+    bounds = make_action_box([-1.0] * 2, [1.0] * 2)
+    numbers = FixedLocScale([0.0] * 2, [1.0] * 2)
+    critics = [make_q_network(Constant(0.0)) for _ in range(2)]
+    if algorithm == "ppo":
+        actor = make_stochastic_policy(numbers, bounds, IndependentNormal)
+        return _Agent(make_ppo_loss(actor, make_v_network(Constant(0.0))))
+    if algorithm == "sac":
+        loss = make_sac_loss(make_stochastic_policy(numbers, bounds, TanhNormal), critics)
+        return _Agent(loss, None, 2)
+    constant = Constant(0.0, 0.0)
+    actor = TensorDictModule(constant, in_keys=["observation"], out_keys=["action"])
     _, noise = add_gaussian_noise(actor, bounds)
-    return _read_off_policy_defaults(algorithm, loss, exploration_noise=_read_noise_std(noise))
-
-
-def _read_dqn_defaults() -> dict[str, Any]:
-    spec = OneHot(2)
-    loss = DQNLoss(QValueActor(nn.Linear(1, 2), in_keys=["observation"], spec=spec))
-    greedy = EGreedyModule(spec)
-    return _read_off_policy_defaults(
-        "dqn",
-        loss,
-        target_update_interval=HardUpdate(loss).value_network_update_interval,
-        exploration_initial=_round_float32(greedy.eps_init),
-        exploration_final=_round_float32(greedy.eps_end),
-        exploration_steps=greedy.annealing_num_steps,
-    )
+    if algorithm == "td3":
+        return _Agent(make_td3_loss(actor, critics, action_spec=bounds), noise)
+    return _Agent(DDPGLoss(actor, critics[0]), noise)
 
 
 def _read_hidden_sizes() -> list[int]:
-    layers = [m for m in MLP(in_features=3, out_features=1).modules() if isinstance(m, nn.Linear)]
-    return [layer.out_features for layer in layers[:-1]]
+    return [layer.out_features for layer in list_linear_layers(MLP(3, 1))[:-1]]
+
+
+def _read_target_entropy(agent: _Agent) -> Any:
+    entropy = float(agent.loss.target_entropy)
+    return "auto" if entropy == -agent.dimensions else entropy
+
+
+#: hyperparameter -> how it is read of an agent that has no attribute of its keyword's name.
+_READERS: Mapping[str, Callable[[_Agent], Any]] = {
+    "discount": lambda agent: agent.loss.value_estimator.gamma,
+    "initial_temperature": lambda agent: agent.loss.log_alpha.detach().exp(),
+    "target_entropy": _read_target_entropy,
+    "gae_lambda": lambda agent: read_renamed(agent.loss.value_estimator, "lmbda"),
+    "exploration_noise": lambda agent: agent.exploration.sigma * agent.exploration.std,
+    "target_update_interval": lambda agent: HardUpdate(agent.loss).value_network_update_interval,
+    "hidden_sizes": lambda agent: _read_hidden_sizes(),
+}
+
+
+def _read_hyperparameters(agent: _Agent, keywords: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
+    """Return the hyperparameters of an agent; of what it has no object, the signature's default."""
+    values = {}
+    for name, pair in keywords.items():
+        with contextlib.suppress(Unsupported):
+            value = _read_hyperparameter(agent, name, *pair)
+            # what was stored as float32
+            is_number = isinstance(value, (float, torch.Tensor))
+            values[name] = float(f"{float(value):.6g}") if is_number else value
+    return values
+
+
+def _read_hyperparameter(agent: _Agent, name: str, called: Any, keyword: str) -> Any:
+    if agent.loss is None:
+        return find_parameter(called, keyword).default
+    if name in _READERS:
+        return _READERS[name](agent)
+    for owner in (agent.loss, agent.exploration):
+        if isinstance(owner, called):
+            return read_renamed(owner, keyword)
+    return find_parameter(called, keyword).default
 
 
 # -- of trainers ----------------------------------------------------------------------------------
@@ -412,8 +355,7 @@ def read_applied_hyperparameters(
         algorithm, lambda: gymnasium.make("Pendulum-v1"), settings, total_steps=10**9, seed=0
     )
     with isolate_random_generators(), silence_and_speed_up_torchrl():
-        environment = use_single_precision(wrap_environment(request.make_env()))
-        trainer, loss = make_trainer_and_loss(request, environment, settings)
+        trainer, loss = make_trainer_and_loss(request, settings)
         used = _read_settings_of_trainer(algorithm, trainer, loss)
         trainer.collector.shutdown()
     return used
@@ -424,14 +366,17 @@ def _read_settings_of_trainer(algorithm: str, trainer: Any, loss: Any) -> dict[s
     optimizer = stepper.optimizer_actor if algorithm == "td3" else trainer.optimizer
     (group, *_), collector = optimizer.param_groups, trainer.collector
     buffer = trainer.replay_buffer
+    # of PPO the trainer's own estimator is the one that counts: the loss keeps its default
+    own = {"hidden_sizes"} | ({"discount", "gae_lambda"} if algorithm == "ppo" else set())
+    of_loss = {k: pair for k, pair in _KEYWORDS[algorithm, "library"].items() if k not in own}
+    agent = _Agent(loss, getattr(trainer, "exploration_module", None))
     used = {
-        **{name: read() for name, read in _bind_readers_of_loss(algorithm, loss).items()},
+        **_read_hyperparameters(agent, of_loss),
         "learning_rate": group["lr"],
         "adam_epsilon": group["eps"],
         "minibatch_size": buffer.batch_size,
     }
     if algorithm == "ppo":
-        # the trainer's own estimator is the one that counts: the loss keeps its default
         return {
             **used,
             "rollout_steps": collector.frames_per_batch,
@@ -440,17 +385,10 @@ def _read_settings_of_trainer(algorithm: str, trainer: Any, loss: Any) -> dict[s
             "max_gradient_norm": trainer.clip_norm,
         }
     used.update(
-        discount=_round_float32(loss.value_estimator.gamma),
         replay_size=buffer._storage.max_size,
         learning_starts=collector.init_random_frames,
         steps_per_collection=collector.frames_per_batch,
         updates_per_collection=trainer.optim_steps_per_batch,
         critic_loss=loss.loss_function,
     )
-    if algorithm == "sac":
-        return {**used, "target_entropy": _read_target_entropy(loss, 1)}
-    return {
-        **used,
-        "exploration_noise": _read_noise_std(trainer.exploration_module),
-        "policy_delay": stepper.policy_update_delay,
-    }
+    return {**used, "policy_delay": stepper.policy_update_delay} if algorithm == "td3" else used

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import gymnasium
 import torch
 
-from rlregress.frameworks.torchrl.api import Collector, GymWrapper, TanhNormal
+from rlregress.frameworks.torchrl.api import Collector, GymWrapper, SerialEnv, TanhNormal
 from rlregress.frameworks.torchrl.compat import call_with_newest_keywords, find_action_spec
 from rlregress.frameworks.torchrl.known_networks import FixedLocScale, make_stochastic_policy
 
@@ -20,6 +20,11 @@ REGISTERED = "RLRegressPlayback-v0"
 def wrap_environment(environment: gymnasium.Env) -> GymWrapper:
     """Wrap an environment for TorchRL."""
     return GymWrapper(environment, device="cpu")
+
+
+def put_side_by_side(makers: Sequence[Callable[[], Any]]) -> Any:
+    """Return the environment of the only maker, or a ``SerialEnv`` of those of several."""
+    return makers[0]() if len(makers) == 1 else SerialEnv(len(makers), list(makers))
 
 
 @contextmanager

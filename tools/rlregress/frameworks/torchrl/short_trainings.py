@@ -27,18 +27,18 @@ from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     MultiSyncCollector,
     SamplerWithoutReplacement,
-    SerialEnv,
     TensorDictModule,
     TensorDictReplayBuffer,
     TransformedEnv,
 )
 from rlregress.frameworks.torchrl.compat import call_with_newest_keywords, find_in_library
+from rlregress.frameworks.torchrl.scripted_environments import put_side_by_side, wrap_environment
 from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicyLoop,
     OnPolicyLoop,
     make_gaussian_exploration,
     make_greedy_exploration,
-    make_training_of_loop,
+    train_in_loop,
 )
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_lazy_transform
 from rlregress.probing.interface import TraceTraining
@@ -260,7 +260,10 @@ _STEPPERS = ("DefaultOptimizationStepper", "MixedPrecisionOptimizationStepper")
 
 def make_hook_trainings() -> dict[str, TraceTraining]:
     """Return trainings with each hook and each stepper of the library's trainer."""
-    make = partial(make_training_of_loop, LoopWithHook, Environments())
+
+    def make(**options: Any) -> TraceTraining:
+        return partial(train_in_loop, LoopWithHook, Environments(), **options)
+
     masked = ("LogScalar", "RewardNormalizer", "BatchSubSampler")
     return {
         **{name: make(hook=name) for name in _HOOKS if name not in _STEPPERS},
@@ -289,11 +292,12 @@ def make_algorithm_trainings() -> dict[str, TraceTraining]:
             "exploration": make_greedy_exploration(), "exploring": "greedy_module"}),
     }  # fmt: skip
     return {
-        f"{name}Trainer": make_training_of_loop(
-            loop, environments, trainer=f"{name}Trainer", **{"loss": f"{name}Loss", **options}
+        f"{name}Trainer": partial(
+            train_in_loop, loop, environments, trainer=f"{name}Trainer",
+            **{"loss": f"{name}Loss", **options},
         )
         for name, (loop, environments, options) in kinds.items()
-    }
+    }  # fmt: skip
 
 
 # -- environments, transforms and collectors --------------------------------------------------
@@ -357,16 +361,13 @@ def _roll_out_in_spaces(
         environment = make_env(first=first, **spaces)
         return _FlatMaskedChoices(environment) if masked else environment
 
-    def wrap_environment(make: Callable[[], Any]) -> Any:
+    def make_and_wrap(make: Callable[[], Any]) -> Any:
         return GymWrapper(make(), device="cpu", **wrapped)
 
     makers = [partial(make_environment, first) for first in range(copies)]
     if vector:
-        environment = wrap_environment(partial(_make_vector_environment, makers))
-    elif copies > 1:
-        environment = SerialEnv(copies, [partial(wrap_environment, maker) for maker in makers])
-    else:
-        environment = wrap_environment(makers[0])
+        makers = [partial(_make_vector_environment, makers)]
+    environment = put_side_by_side([partial(make_and_wrap, maker) for maker in makers])
     return _roll_out_environment(environment, seed)
 
 
@@ -432,7 +433,7 @@ def _roll_out_transformed(
     def make_transforms() -> Any:
         return Compose(*(make() for make in transforms))
 
-    inner = GymWrapper(make_env(first=2, **spaces), device="cpu")
+    inner = wrap_environment(make_env(first=2, **spaces))
     outputs = _roll_out_environment(TransformedEnv(inner, make_transforms()), seed)
     # of batches, as a replay buffer transforms them, and with the state of another
     alone, restored = make_transforms(), make_transforms()

@@ -12,17 +12,14 @@ from unittest import mock
 import torch
 from torch import nn
 
+from rlregress.frameworks.torchrl.api import TensorDict
 from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
     ACTS,
     make_batch,
     make_numbers,
 )
-from rlregress.frameworks.torchrl.network_factories import (
-    CHOICES,
-    make_tensordict,
-    make_value_network,
-)
+from rlregress.frameworks.torchrl.known_networks import CHOICES, make_value_network
 from rlregress.probing.option_variants import (
     Items,
     Kit,
@@ -227,9 +224,7 @@ def _make_composite_distribution(nested: bool = False, wide: bool = False, dims:
     kind = find_in_library("tensordict.nn", "CompositeDistribution")
     names = {"name_map": {"move": ("agent", "move"), "turn": ("agent", "turn")}} if nested else {}
     return kind(
-        make_tensordict(
-            {name: make_tensordict(part, shape) for name, part in parts.items()}, shape
-        ),
+        TensorDict({name: TensorDict(part, shape) for name, part in parts.items()}, shape),
         distribution_map={
             "move": find_in_library("torchrl.modules", "TanhNormal"),
             "turn": find_in_library("torchrl.modules", "OneHotCategorical"),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.api import TensorDict
+from rlregress.frameworks.torchrl.api import TensorDict, ValueOperator
 from rlregress.frameworks.torchrl.compat import find_in_library, find_keyword_name
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
     CHANGES,
@@ -17,9 +17,8 @@ from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
     make_flags,
     make_numbers,
 )
-from rlregress.frameworks.torchrl.network_factories import (
+from rlregress.frameworks.torchrl.known_networks import (
     OBSERVATIONS,
-    make_critic,
     make_stochastic_actor,
     make_value_network,
 )
@@ -248,7 +247,7 @@ def _make_estimator_subject(
     }
     if name != "MultiAgentGAE":
         start = partial(
-            make_kit, lambda: make_critic(_StartAwareCritic(), "observation", "is_init")
+            make_kit, lambda: ValueOperator(_StartAwareCritic(), ["observation", "is_init"])
         )
         kits |= {
             "starts": start(),
@@ -394,14 +393,6 @@ def list_subjects() -> dict[str, list[Subject]]:
         "long", "long tensors", "long each", "one", "one each", "time half", "time numbers",
         "time time_last", "time unlike", "wide still", "blocks still",
     ]  # fmt: skip
-    functions = (
-        "generalized_advantage_estimate", "vec_generalized_advantage_estimate",
-        "td0_advantage_estimate", "td0_return_estimate", "td1_return_estimate",
-        "vec_td1_return_estimate", "td1_advantage_estimate", "vec_td1_advantage_estimate",
-        "td_lambda_return_estimate", "vec_td_lambda_return_estimate",
-        "td_lambda_advantage_estimate", "vec_td_lambda_advantage_estimate",
-        "vtrace_advantage_estimate",
-    )  # fmt: skip
     limits = {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)}
     actor = {
         "actor_network": lambda: make_stochastic_actor(
@@ -418,7 +409,7 @@ def list_subjects() -> dict[str, list[Subject]]:
         *(make_function_subject(
             f"{_FUNCTIONAL}:{name}", _make_estimator_arguments, labels, _compute_with_gradients,
             skip=("terminated", "rolling_gamma", "time_dim", "done", "rho_thresh", "c_thresh"),
-        ) for name in functions),
+        ) for name in find_in_library(_FUNCTIONAL, "__all__")),
         make_function_subject(
             f"{_FUNCTIONAL}:reward2go", _make_return_arguments,
             [label for label in labels

@@ -8,12 +8,8 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.torchrl.network_factories import (
-    ACTIONS,
-    CHOICES,
-    OBSERVATIONS,
-    make_tensordict,
-)
+from rlregress.frameworks.torchrl.api import TensorDict
+from rlregress.frameworks.torchrl.known_networks import ACTIONS, CHOICES, OBSERVATIONS
 
 
 def make_numbers(*shape: int, word: str = "", low: float = -2.0, high: float = 2.0) -> torch.Tensor:
@@ -79,7 +75,7 @@ def make_steps(action_kind: str, *shape: int) -> Any:
         "action_log_prob": score,
         "sample_log_prob": score.clone(),
     }
-    return make_tensordict({**items, "next": make_tensordict(following, shape)}, shape)
+    return TensorDict({**items, "next": TensorDict(following, shape)}, shape)
 
 
 _ESTIMATED = ("advantage", "value_target", "state_value", ("next", "state_value"))
@@ -112,7 +108,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "counted": lambda b: _set_entries(b, shifted_valid=~make_flags(b.shape, 4).squeeze(-1)),
     "column": lambda b: _set_entries(b, shifted_valid=b["shifted_valid"].unsqueeze(-1)),
     "collected": lambda b: _set_entries(
-        b, collector=make_tensordict({"mask": ~make_flags(b.shape, 4, 5).squeeze(-1)}, b.shape)
+        b, collector=TensorDict({"mask": ~make_flags(b.shape, 4, 5).squeeze(-1)}, b.shape)
     ),
     "weighted": lambda b: _set_entries(
         b, priority_weight=make_numbers(*b.shape, word="weight", low=0.5, high=2)

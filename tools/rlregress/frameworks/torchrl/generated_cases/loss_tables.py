@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -14,7 +14,6 @@ from torch import nn
 from rlregress.frameworks.torchrl.api import (
     ExplorationType,
     NormalParamExtractor,
-    ProbabilisticActor,
     TensorDict,
     TensorDictModule,
     ValueOperator,
@@ -22,15 +21,14 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import make_batch
-from rlregress.frameworks.torchrl.network_factories import (
+from rlregress.frameworks.torchrl.known_networks import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,
     bounds,
     make_action_value_network,
+    make_actor,
     make_choosing_actor,
-    make_composite_spec,
-    make_critic,
     make_deterministic_actor,
     make_discrete_action_value_network,
     make_q_value_actor,
@@ -98,15 +96,9 @@ def _make_actor_of_layer(layer: nn.Module, *in_keys: str, action_key: str = "act
     """Return an actor of a layer, which may write its action and log-probability under another
     name.
     """
-    return ProbabilisticActor(
-        TensorDictModule(
-            _HintedLayers(layer, NormalParamExtractor()), list(in_keys), ["loc", "scale"]
-        ),
-        in_keys=["loc", "scale"],
-        out_keys=[action_key],
-        distribution_class=_find_distribution("IndependentNormal"),
-        return_log_prob=True,
-    )
+    network = _HintedLayers(layer, NormalParamExtractor())
+    distribution = _find_distribution("IndependentNormal")
+    return make_actor(network, ["loc", "scale"], distribution, in_keys, out_keys=[action_key])
 
 
 def _make_loc_and_scale_layer() -> nn.Module:
@@ -118,20 +110,21 @@ def _make_fully_shared_networks() -> dict[str, Any]:
     layer = _make_loc_and_scale_layer()
     return {
         "actor_network": _make_actor_of_layer(layer, "observation"),
-        "critic_network": make_critic(_MeanOutputCritic(layer), "observation"),
+        "critic_network": ValueOperator(_MeanOutputCritic(layer)),
     }
 
 
 def _make_critic_of_action_key(action_key: str) -> Any:
-    return make_critic(_MeanOutputCritic(_make_loc_and_scale_layer()), "observation", action_key)
+    critic = _MeanOutputCritic(_make_loc_and_scale_layer())
+    return ValueOperator(critic, ["observation", action_key])
 
 
 def _make_fully_shared_critics() -> dict[str, Any]:
     """Return critics that share all layers, and the option that keeps their losses separate."""
     judge = _MeanOutputCritic(_make_loc_and_scale_layer())
     return {
-        "qvalue_network": make_critic(judge, "observation", "action"),
-        "value_network": make_critic(judge, "observation"),
+        "qvalue_network": ValueOperator(judge, ["observation", "action"]),
+        "value_network": ValueOperator(judge),
         "separate_losses": True,
     }
 
@@ -152,9 +145,13 @@ def _make_networks_sharing_first_layer() -> dict[str, Any]:
 def _make_scaled_two_headed_actor(move_distribution: str, nested: bool, gain: float = 1.0) -> Any:
     """Return an actor of a continuous move and a discrete choice, with all parameters scaled."""
     actor = make_two_headed_actor(_find_distribution(move_distribution), nested)
-    for parameter in actor.parameters():
+    return _scale_parameters(actor, gain)
+
+
+def _scale_parameters(module: Any, gain: float) -> Any:
+    for parameter in module.parameters():
         parameter.data.mul_(gain)
-    return actor
+    return module
 
 
 def _make_steps_of_new_actor(make_actor: Callable[[], Any], label: str) -> Any:
@@ -334,11 +331,11 @@ def _call_with_gamma_attribute(loss: Any, data: Any) -> Any:
 
 def _read_limits_of_nested_actions(loss: Any, data: Any) -> Any:
     """Return the limits that a derived loss reads from actions nested below other keys."""
-    kind, spec = type(loss), make_composite_spec({"action": _flat_bounds(3, 4)}, shape=(3, 4))
+    kind, spec = type(loss), _make_composite_spec({"action": _flat_bounds(3, 4)}, shape=(3, 4))
     key: tuple[str, ...] = ("action",)
     outputs = []
     for place in ("agents", "team"):
-        spec, key = make_composite_spec({place: spec}, shape=(3,)), (place, *key)
+        spec, key = _make_composite_spec({place: spec}, shape=(3,)), (place, *key)
         keys = dataclasses.make_dataclass(
             "Keys", [("action", Any, key)], bases=(kind._AcceptedKeys,)
         )
@@ -457,9 +454,7 @@ def _call_with_each_mask_key(loss: Any, data: Any) -> Any:
 def _reload_and_evaluate(loss: Any, data: Any) -> Any:
     """Save the state of the loss, change its parameters, load the state; evaluate the loss."""
     state = {name: item.clone() for name, item in loss.state_dict().items()}
-    for parameter in loss.parameters():
-        parameter.data.mul_(0.5)
-    loss.load_state_dict(state)
+    _scale_parameters(loss, 0.5).load_state_dict(state)
     return _call_loss(loss.eval(), data)
 
 
@@ -571,13 +566,17 @@ def _flat_bounds(*shape: int) -> Any:
     return bounds(-0.4, 0.6).expand(*shape, ACTIONS) if shape else bounds(-0.4, 0.6)
 
 
+def _make_composite_spec(specs: dict[str, Any], shape: Sequence[int]) -> Any:
+    return find_in_library("torchrl.data", "Composite", "CompositeSpec")(specs, shape=shape)
+
+
 def _composite(*shape: int, uneven: bool = False) -> Any:
     """Return a specification with the key "action"; if uneven, each number has other bounds."""
     spec = _flat_bounds(*shape)
     if uneven:
         low = -torch.arange(1.0, 1.0 + 3 * ACTIONS).reshape(*shape, ACTIONS)
         spec = type(spec)(low, -low, shape=low.shape)
-    return make_composite_spec({"action": spec}, shape)
+    return _make_composite_spec({"action": spec}, shape)
 
 
 _COMMON: dict[str, Any] = {"reduction": ["none", "sum", "mean", "median"], "gamma": [0.8]}
@@ -722,8 +721,8 @@ def _list_on_policy_kits() -> dict[str, Kit]:
             actor_network=lambda: _make_actor_of_layer(
                 _make_loc_and_scale_layer(), "observation", "hint"
             ),
-            critic_network=lambda: make_critic(
-                _HintedLayers(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"
+            critic_network=lambda: ValueOperator(
+                _HintedLayers(nn.Linear(OBSERVATIONS, 1)), ["observation", "is_init"]
             ),
         ),
         "heads": _make_two_headed_kit(),
@@ -752,10 +751,7 @@ def _list_off_policy_kits() -> dict[str, dict[str, Kit]]:
         return [make_action_value_network(), make_action_value_network()]
 
     def make_nearly_greedy_actor() -> Any:
-        actor = _make_one_hot_actor()
-        for parameter in actor.parameters():
-            parameter.data.mul_(200.0)
-        return actor
+        return _scale_parameters(_make_one_hot_actor(), 200.0)
 
     def make_q_value_kit(actions: str, space: str, *layers: Any) -> Kit:
         return _make_loss_kit(

@@ -27,6 +27,7 @@ from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import (
     GAE,
     CatFrames,
+    Compose,
     EndOfLifeTransform,
     FrameSkipTransform,
     GrayScale,
@@ -160,12 +161,7 @@ def _wrap_game(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
     environment: Any = GymWrapper(
         game, frame_skip=frame_skip, device="cpu", categorical_action_encoding=True
     )
-    if not transforms:
-        return environment
-    environment = TransformedEnv(environment)
-    for transform in transforms:
-        environment.append_transform(transform)
-    return environment
+    return TransformedEnv(environment, Compose(*transforms)) if transforms else environment
 
 
 def _make_player_of_transforms(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:

@@ -14,7 +14,7 @@ from rlregress.frameworks.torchrl.api import GAE, advantages
 from rlregress.frameworks.torchrl.compat import call_with_newest_keywords
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
-    make_identity_layer,
+    make_number_layer,
     make_segment_observing_values,
     make_v_network,
 )
@@ -33,7 +33,7 @@ def _make_estimator(inputs: Inputs, decay: float, network: Any = None, **options
         GAE,
         gamma=inputs["discount"],
         lmbda=decay,
-        value_network=make_v_network(make_identity_layer() if network is None else network),
+        value_network=make_v_network(make_number_layer() if network is None else network),
         **options,
     )
 
@@ -52,7 +52,7 @@ def _run_estimator(inputs: Inputs) -> AdvantagesAndTargets:
 
 def _run_loop(scope: str, inputs: Inputs) -> AdvantagesAndTargets:
     actor = make_squashed_policy(Scripted(), [0.0], 1.0)
-    critic = make_v_network(make_identity_layer(torch.float32))
+    critic = make_v_network(make_number_layer(dtype=torch.float32))
     # without the normalisation of advantages, which has its own detail
     return ppo_trainings.train(
         scope, partial(Scripted, **make_script_of_segment(inputs)), *[len(inputs["rewards"])] * 3,

@@ -18,11 +18,11 @@ import torch
 
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import (
+    Compose,
     LazyTensorStorage,
     ObservationNorm,
     RewardClipping,
     RewardNormalizer,
-    SerialEnv,
     TensorDict,
     TensorDictReplayBuffer,
     TransformedEnv,
@@ -33,6 +33,7 @@ from rlregress.frameworks.torchrl.known_networks import FixedLocScale
 from rlregress.frameworks.torchrl.observe.drivers.ppo_trainings import make_gaussian_models
 from rlregress.frameworks.torchrl.scripted_environments import (
     REGISTERED,
+    put_side_by_side,
     register_environment,
     wrap_environment,
 )
@@ -43,7 +44,7 @@ from rlregress.measurements.normalisation import (
     count_steps_of_script,
     make_script_of_observations,
 )
-from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
 #: of a walk that reads observations, or rewards, alone
@@ -52,10 +53,7 @@ _NONE = np.zeros((0, 1))
 
 def _make_transformed_environment(script: Script, *transforms: Any) -> TransformedEnv:
     """Return an environment that plays a script, wrapped in these transforms."""
-    environment = TransformedEnv(wrap_environment(Scripted(**script)))
-    for transform in transforms:
-        environment.append_transform(transform)
-    return environment
+    return TransformedEnv(wrap_environment(Scripted(**script)), Compose(*transforms))
 
 
 def _walk_through_environment(environment: Any, steps: int) -> Walked:
@@ -74,10 +72,8 @@ def _walk_through_normalised(
 ) -> Walked:
     """Return observations and rewards of scripted environments that ``norm`` normalises."""
     makers = [lambda own=script: wrap_environment(Scripted(**own)) for script in scripts]
-    environment = SerialEnv(len(makers), makers) if len(makers) > 1 else makers[0]()
-    normalised = TransformedEnv(environment)
-    for key in ("observation", "reward"):
-        normalised.append_transform(norm(in_keys=[key], **options))
+    norms = [norm(in_keys=[key], **options) for key in ("observation", "reward")]
+    normalised = TransformedEnv(put_side_by_side(makers), Compose(*norms))
     return _walk_through_environment(normalised, count_steps_of_script(scripts[0]))
 
 
@@ -222,7 +218,8 @@ def _run_ppo_program_with_evaluation(inputs: Inputs) -> tuple[np.ndarray, Any]:
 
 def _normalise_observations_after_loading(inputs: Inputs) -> np.ndarray:
     program = programs.load_program("ppo", "utils_mujoco")
-    programs.find_first_name_in_program(program, "make_render_env")
+    if not hasattr(program, "make_render_env"):
+        raise Unsupported("the PPO program of this version has no make_render_env")
     _, checkpoint = _run_ppo_program_with_evaluation(inputs)
     make = partial(Scripted, **make_script_of_observations(inputs["evaluation"]), dtype=np.float64)
     with register_environment(make) as name:

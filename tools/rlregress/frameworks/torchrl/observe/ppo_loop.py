@@ -39,8 +39,6 @@ def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.L
         return environments[-1]
 
     options: dict[str, Any] = {"gamma": 1.0, "lmbda": 1.0} if settings.monte_carlo else {}
-    if settings.is_annealed("learning_rate"):
-        options["is_annealed"] = True
     if settings.environments > 1:
         options["environments"] = settings.environments
     if settings.advantage is not None:
@@ -65,6 +63,7 @@ def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.L
             settings.minibatch_size,
             epochs=settings.epochs,
             learning_rate=settings.learning_rate,
+            is_annealed=settings.is_annealed("learning_rate"),
             change=change_ratio_of_batch,
             recorded=training,
             **options,

@@ -36,6 +36,7 @@ from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import (
     describe_ppo_networks_as_numbers,
+    find_last_linear_layer,
     list_linear_layers,
     measure_ppo_initialisation,
 )
@@ -97,9 +98,13 @@ def _make_library_actor(environment: Scripted, deviation: float) -> tuple[Any, t
 
 def _make_script_actor(environment: Scripted, deviation: float) -> tuple[Any, torch.Tensor]:
     bounds = environment.action_space
-    return programs.make_constant_actor_and_mean(
-        float(bounds.low[0]), float(bounds.high[0]), deviation
-    )
+    actor, _ = programs.make_ppo_networks(bounds.low, bounds.high, 1)
+    last = find_last_linear_layer(actor)
+    nn.init.zeros_(last.weight)
+    for name, parameter in actor.named_parameters():
+        if "scale" in name:
+            nn.init.constant_(parameter, float(np.log(deviation)))
+    return actor, last.bias
 
 
 def _measure_executed_and_stored_actions(make_actor: ActorMaker, inputs: Inputs) -> np.ndarray:

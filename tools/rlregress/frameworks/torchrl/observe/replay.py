@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
@@ -18,7 +17,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.known_networks import make_v_network
+from rlregress.frameworks.torchrl.known_networks import make_number_layer, make_v_network
 from rlregress.frameworks.torchrl.observe.drivers import twin_loops
 from rlregress.frameworks.torchrl.scripted_environments import collect_batch, wrap_environment
 from rlregress.measurements.twin_agents import Settings
@@ -29,9 +28,7 @@ from rlregress.probing.scripted import Scripted, make_counting_environment
 
 def _estimate_targets(inputs: Inputs, batch: Any, slope: float, constant: float) -> np.ndarray:
     """Return the target of each step; an observation s has the value slope s + constant."""
-    layer = nn.Linear(1, 1)
-    nn.init.constant_(layer.weight, slope)
-    nn.init.constant_(layer.bias, constant)
+    layer = make_number_layer(slope, constant, torch.float32)
     estimator = TD0Estimator(gamma=inputs["discount"], value_network=make_v_network(layer))
     return estimator.value_estimate(batch).detach().numpy().reshape(-1)
 

@@ -36,9 +36,9 @@ from rlregress.frameworks.torchrl.compat import (
     read_renamed,
 )
 from rlregress.frameworks.torchrl.known_networks import (
+    ConcatSequential,
     Constant,
     FixedLocScale,
-    LinearQNetwork,
     make_action_box,
     make_q_network,
     make_stochastic_policy,
@@ -78,9 +78,9 @@ def _make_standard_policy() -> Any:
 
 def _flag_critics_with_equal_weights(inputs: Inputs) -> list[float]:
     weights = torch.as_tensor(inputs["weights"]).reshape(1, -1)
-    network = LinearQNetwork(bias=False, dtype=torch.float64)
+    network = ConcatSequential(torch.nn.Linear(2, 1, bias=False, dtype=torch.float64))
     with torch.no_grad():
-        network.layer.weight.copy_(weights)
+        network[0].weight.copy_(weights)
     loss = SACLoss(_make_standard_policy(), make_q_network(network), num_qvalue_nets=2)
     (copies,) = [p.data for p in loss.qvalue_network_params.values(True, True)]
     return [float(torch.equal(copy, weights)) for copy in copies]
@@ -232,7 +232,7 @@ def _train_ppo_and_get_log(inputs: Inputs, locations: list[float]) -> dict[str, 
     training = ppo_trainings.train(
         "trainer", partial(Scripted, rewards=[1.0]), rows * updates, rows, _ROWS, epochs=epochs,
         models=ppo_trainings.make_gaussian_models(_ScriptedLocation(locations)),
-        change=set_actions_to_zero, logs_updates=True,
+        change=set_actions_to_zero, auto_log_optim_steps=True,
     )  # fmt: skip
     return training.trainer._log_dict
 

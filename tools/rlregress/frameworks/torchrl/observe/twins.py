@@ -1,4 +1,4 @@
-"""Probes of SAC and TD3: measurements on their losses, trainers and programs."""
+"""Probes of SAC, TD3 and DDPG: measurements on their losses, trainers and programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.frameworks.torchrl.observe.drivers import twin_loops, twin_losses
-from rlregress.measurements import sac, td3
+from rlregress.measurements import ddpg, sac, td3
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.interface import Inputs, Probe
 
@@ -95,6 +95,15 @@ _MEASURED: Sequence[tuple[str, Any, Sequence[str]]] = (
         "td3.update_ratio", "td3.vectorisation", "td3.networks", "td3.gradient_clip",
         "td3.replay.action", "td3.adam.epsilon",
     )),
+    ("library", twin_losses.Driver, (
+        "ddpg.networks", "ddpg.target.action", "ddpg.target.terminal", "ddpg.loss.values",
+        "ddpg.loss.policy",
+    )),
+    ("trainer", twin_loops.TrainerDriver, (
+        "ddpg.policy_delay", "ddpg.target_update.share", "ddpg.exploration.noise",
+        "ddpg.exploration.default", "ddpg.learning_starts", "ddpg.warmup.draw",
+        "ddpg.gradient.clip",
+    )),
     # the policies of the program by themselves
     ("script", twin_loops.PolicyDriver, (
         "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
@@ -102,11 +111,11 @@ _MEASURED: Sequence[tuple[str, Any, Sequence[str]]] = (
 )  # fmt: skip
 PROBES: Mapping[tuple[str, str], Probe] = {
     **{
-        (id, scope): partial(measurements[id], partial(driver, family))
+        (id, scope): partial(module.MEASUREMENTS[id], partial(driver, family))
         for scope, driver, ids in _MEASURED
-        for family, measurements in (("sac", sac.MEASUREMENTS), ("td3", td3.MEASUREMENTS))
+        for family, module in (("sac", sac), ("td3", td3), ("ddpg", ddpg))
         for id in ids
-        if id in measurements
+        if id.startswith(f"{family}.")
     },
     ("sac.update_order", "script"): _flag_changes_before_each_update,
 }

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
-from torchrl.envs import GymWrapper
 
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train.collection import collect_transitions
 from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicyLoop,
@@ -22,42 +23,39 @@ from rlregress.frameworks.torchrl.train.recorded_training import (
     make_correlated_exploration,
     make_gaussian_exploration,
     make_greedy_exploration,
-    make_training_of_loop,
+    train_in_loop,
 )
 from rlregress.frameworks.torchrl.train.trace_environments import (
     VECNORM,
     Environments,
     make_lazy_transform,
 )
-from rlregress.frameworks.torchrl.train.trainers import SETTINGS as SETTINGS
+from rlregress.frameworks.torchrl.train.trainers import SETTINGS
 from rlregress.frameworks.torchrl.train.training import train
 from rlregress.probing import memory_sizes
 from rlregress.probing.interface import TraceTraining, TrainingRequest
 from rlregress.probing.trace_trainings import LazyValue
 
 
-def _make_training_of_algorithm(algorithm: str) -> TraceTraining:
-    def run_training(make_env: Callable[..., Any], seed: int) -> None:
-        settings = memory_sizes.enlarge_memory_if_requested(SETTINGS[algorithm])
-        steps = 3 * settings["rollout_steps"] if algorithm == "ppo" else 100
-        request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
-        trained = train(request)
-        environment = make_env()
-        observation, _ = environment.reset()
-        done = False
-        while not done:
-            (action,) = trained.policy(np.asarray(observation, dtype=np.float32)[None])
-            observation, _, terminated, truncated, _ = environment.step(action)
-            done = terminated or truncated
-        all_rows = {**settings, "replay_size": 10 * steps} if algorithm != "ppo" else settings
-        collect_transitions(TrainingRequest(algorithm, make_env, all_rows, steps, seed), 2)
-
-    return run_training
+def _train_algorithm(algorithm: str, make_env: Callable[..., Any], seed: int) -> None:
+    settings = memory_sizes.enlarge_memory_if_requested(SETTINGS[algorithm])
+    steps = 3 * settings["rollout_steps"] if algorithm == "ppo" else 100
+    request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
+    trained = train(request)
+    environment = make_env()
+    observation, _ = environment.reset()
+    done = False
+    while not done:
+        (action,) = trained.policy(np.asarray(observation, dtype=np.float32)[None])
+        observation, _, terminated, truncated, _ = environment.step(action)
+        done = terminated or truncated
+    all_rows = {**settings, "replay_size": 10 * steps} if algorithm != "ppo" else settings
+    collect_transitions(replace(request, hyperparameters=all_rows), 2)
 
 
 def warm_up_before_fork() -> None:
     """Wrap an environment, so that the first training does not pay for imports."""
-    GymWrapper(gymnasium.make("CartPole-v1"), device="cpu").close()
+    wrap_environment(gymnasium.make("CartPole-v1")).close()
 
 
 # -- in loops ---------------------------------------------------------------------------------
@@ -87,11 +85,9 @@ def make_trainings(
     by_title = {}
     for name in algorithms.split():
         loop, arguments = _LOOPS[name]
-        own_environments = (
-            replace(environments, actions="discrete") if name == "dqn" else environments
-        )
-        by_title[f"{name} {scenario}"] = make_training_of_loop(
-            loop, own_environments, **{**arguments, **options}
+        own = replace(environments, actions="discrete") if name == "dqn" else environments
+        by_title[f"{name} {scenario}"] = partial(
+            train_in_loop, loop, own, **{**arguments, **options}
         )
     return by_title
 
@@ -113,7 +109,7 @@ _DISCRETE = Environments(actions="discrete")
 _ENDS = ("deterministic", "stochastic")
 
 TRAININGS: Mapping[str, TraceTraining] = {
-    **{algorithm: _make_training_of_algorithm(algorithm) for algorithm in SETTINGS},
+    **{algorithm: partial(_train_algorithm, algorithm) for algorithm in SETTINGS},
     **make_trainings("sac td3 ddpg", "vectorised-noise", Environments(3), learning_starts=12,
               exploration=make_correlated_exploration()),
     **make_trainings("sac", "temperature", arguments={"num_qvalue_nets": 1, "alpha_init": 0.1,

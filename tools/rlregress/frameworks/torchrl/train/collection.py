@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.torchrl.api import (
-    GymWrapper,
-    MultiStep,
-    ObservationNorm,
-    SerialEnv,
-    TransformedEnv,
-    VecNorm,
-)
+from rlregress.frameworks.torchrl.api import MultiStep, SerialEnv
 from rlregress.frameworks.torchrl.compat import LOG_PROBS
 from rlregress.frameworks.torchrl.train import trainers
-from rlregress.frameworks.torchrl.train.trainers import use_single_precision
 from rlregress.frameworks.torchrl.train.training import make_policy_function
 from rlregress.probing.interface import (
     PLAIN,
@@ -39,55 +29,13 @@ from rlregress.probing.samples import copy_to_array, note_compared_targets
 _RUNNING = TrainingVariant(running=True)
 
 
-def _make_environment(request: TrainingRequest, environments: int, variant: TrainingVariant) -> Any:
-    def make_one_environment() -> Any:
-        environment = GymWrapper(request.make_env(), device="cpu")
-        if not variant.running:
-            return environment
-        with warnings.catch_warnings():
-            # that another class is to take its name
-            warnings.filterwarnings("ignore", category=FutureWarning)
-            normalising = VecNorm(in_keys=["observation"])
-        # within each environment, as where they are in processes of their own
-        return TransformedEnv(use_single_precision(environment), normalising)
-
-    if variant.autoreset:
-        mode = gymnasium.vector.AutoresetMode[variant.autoreset.upper()]
-        makers = [request.make_env] * environments
-        vectorised = gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=mode)
-        environment = GymWrapper(vectorised, device="cpu")
-    else:
-        environment = (
-            make_one_environment()
-            if environments == 1
-            else SerialEnv(environments, make_one_environment)
-        )
-    environment = use_single_precision(environment)
-    if variant.statistics is None:
-        return environment
-    mean, deviation = (
-        torch.as_tensor(statistic, dtype=torch.float32) for statistic in variant.statistics
-    )
-    fixed = ObservationNorm(mean, deviation, in_keys=["observation"], standard_normal=True)
-    if not isinstance(environment, TransformedEnv):
-        return TransformedEnv(environment, fixed)
-    return environment.append_transform(fixed)
-
-
-def make_trainer_and_loss(
+def _make_trainer_and_loss(
     request: TrainingRequest, environments: int, variant: TrainingVariant = PLAIN
 ) -> tuple[Any, Any]:
-    """Return the framework's trainer and its loss; several environments are in a ``SerialEnv``."""
-    torch.manual_seed(request.seed)
-    np.random.seed(request.seed)
+    """Return the framework's trainer and its loss; each environment has segments of full length."""
     settings = dict(request.hyperparameters)
-    # the builders count the steps of all environments together
     settings[_get_segment_length_name(request)] *= environments
-
-    environment = _make_environment(request, environments, variant)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, loss = trainers.make_trainer_and_loss(request, environment, settings)
+    trainer, loss = trainers.make_trainer_and_loss(request, settings, environments, variant)
     if variant.n_steps > 1:
         trainer.collector.postproc = MultiStep(gamma=settings["discount"], n_steps=variant.n_steps)
     return trainer, loss
@@ -100,7 +48,7 @@ def _get_segment_length_name(request: TrainingRequest) -> str:
 
 def collect_transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Train on ``environments`` copies; return the transitions that the trainer collects."""
-    trainer, _ = make_trainer_and_loss(request, environments)
+    trainer, _ = _make_trainer_and_loss(request, environments)
     on_policy = request.algorithm == "ppo"
     stored: list[Any] = []
     if on_policy:
@@ -124,7 +72,7 @@ def collect_minibatches(
     request: TrainingRequest, environments: int, variant: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train on ``environments`` copies; return the minibatches of all updates."""
-    trainer, loss = make_trainer_and_loss(request, environments, variant)
+    trainer, loss = _make_trainer_and_loss(request, environments, variant)
     read: list[Minibatch] = []
 
     def note_batch(batch: Any) -> None:
@@ -173,7 +121,7 @@ def collect_running_statistics(request: TrainingRequest, environments: int) -> R
     """Return VecNorm's statistics: trained, after an evaluation, and loaded from a saved state."""
     # a collector that has handed out its last batch has closed its environments
     longer = replace(request, total_steps=2 * request.total_steps)
-    trainer, loss = make_trainer_and_loss(longer, environments, _RUNNING)
+    trainer, loss = _make_trainer_and_loss(longer, environments, _RUNNING)
     statistics: dict[str, Any] = {}
 
     def note_statistics() -> None:
@@ -187,7 +135,7 @@ def collect_running_statistics(request: TrainingRequest, environments: int) -> R
     trainer.register_op("post_steps", note_statistics)
     trainer.train()
     with isolate_random_generators():
-        frozen, _ = make_trainer_and_loss(request, environments, _RUNNING)
+        frozen, _ = _make_trainer_and_loss(request, environments, _RUNNING)
         frozen.load_state_dict(statistics["state"])
     return RunningStatistics(
         statistics["trained"], statistics["evaluated"], _read_statistics(frozen)

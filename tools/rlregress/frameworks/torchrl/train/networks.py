@@ -12,10 +12,8 @@ from rlregress.frameworks.torchrl.api import (
     MLP,
     ConvNet,
     NormalParamExtractor,
-    ProbabilisticActor,
     QValueActor,
     TanhModule,
-    TensorDictModule,
     ValueOperator,
 )
 from rlregress.frameworks.torchrl.compat import (
@@ -23,7 +21,11 @@ from rlregress.frameworks.torchrl.compat import (
     find_in_library,
     rename_options_for_version,
 )
-from rlregress.frameworks.torchrl.known_networks import make_stochastic_policy, make_tanh_policy
+from rlregress.frameworks.torchrl.known_networks import (
+    make_actor,
+    make_stochastic_policy,
+    make_tanh_policy,
+)
 
 
 class Networks:
@@ -108,15 +110,8 @@ class TracedNetworks(Networks):
 
     def make_stochastic_actor(self, distribution: str) -> Any:
         if hasattr(self.spec.space, "n"):
-            logits = TensorDictModule(self.make_network(self.actions), ["observation"], ["logits"])
             kind = find_in_library("torchrl.modules", "OneHotCategorical")
-            return ProbabilisticActor(
-                logits,
-                in_keys=["logits"],
-                spec=self.spec,
-                distribution_class=kind,
-                return_log_prob=True,
-            )
+            return make_actor(self.make_network(self.actions), ["logits"], kind, spec=self.spec)
         kind = find_in_library("torchrl.modules", distribution)
         network = nn.Sequential(self.make_network(2 * self.actions), NormalParamExtractor())
         bounds = {} if distribution == "IndependentNormal" else self.bounds
@@ -129,13 +124,10 @@ class TracedNetworks(Networks):
         if not distribution:
             return self.make_squashed_actor(**rename_options_for_version(TanhModule, **self.bounds))
         kind = find_in_library("torchrl.modules", distribution)
-        return ProbabilisticActor(
-            TensorDictModule(self.make_network(self.actions), ["observation"], ["param"]),
-            in_keys=["param"],
-            spec=self.spec,
-            distribution_class=kind,
+        return make_actor(
+            self.make_network(self.actions), ["param"], kind, spec=self.spec, return_log_prob=False,
             distribution_kwargs=rename_options_for_version(kind, **self.bounds),
-        )
+        )  # fmt: skip
 
     def make_q_value_actor(self) -> Any:
         """Return an actor that takes the discrete action with the largest value."""

@@ -13,7 +13,6 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.train.networks import TracedNetworks
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_lazy_transform
-from rlregress.probing.interface import TraceTraining, Unsupported
+from rlregress.probing.interface import Unsupported
 
 _SAMPLERS = "torchrl.data.replay_buffers.samplers"
 #: batches of a collection off policy after which the buffer is full.
@@ -47,32 +46,20 @@ _FULL = 6
 Exploration = Callable[[Any], Any]
 
 
-def make_training_of_loop(
-    loop: type[_Loop], environments: Environments, **arguments: Any
-) -> TraceTraining:
-    """Return a training that runs a loop with these arguments in fresh environments.
-
-    Calls of the training can replace the arguments.
-    """
-    return partial(_train_in_loop, loop, environments, arguments)
-
-
-def _train_in_loop(
+def train_in_loop(
     loop: type[_Loop],
     environments: Environments,
-    arguments: Mapping[str, Any],
     make_env: Callable[..., Any],
     seed: int,
-    **replaced: Any,
+    **options: Any,
 ) -> Any:
+    """Run a loop with these options in fresh environments; trainings are partials of this."""
     with warnings.catch_warnings():
         # about what a training does on purpose
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
         np.random.seed(seed)
-        return loop(
-            environments.make_environments(make_env, seed), **{**arguments, **replaced}
-        ).run_training()
+        return loop(environments.make_environments(make_env, seed), **options).run_training()
 
 
 def sum_losses(losses: Any) -> Any:
@@ -96,6 +83,7 @@ class _Loop:
         evaluations: "callback" for a rollout in between, "deterministic" and "stochastic" for one
             at the end.
         falling: the learning rate falls to zero in a straight line.
+        masked: the collector returns padded trajectories, with masks.
         atoms, dueling: of its networks, as ``TracedNetworks`` takes them.
     """
 
@@ -114,6 +102,7 @@ class _Loop:
     evaluations: Sequence[str] = ()
     falling: bool = False
     save_load: bool = False
+    masked: bool = False
     atoms: int = 1
     dueling: bool = False
 
@@ -144,10 +133,9 @@ class _Loop:
             name = type(self.loss).__name__
             raise Unsupported(f"{name} has no value estimator {self.estimator}") from None
 
-    def make_collector(
-        self, policy: Any, frames: int, random_frames: int = 0, **options: Any
-    ) -> Any:
+    def make_collector(self, policy: Any, frames: int, random_frames: int = 0) -> Any:
         """Return TorchRL's collector that runs in this process."""
+        options = {"split_trajs": True} if self.masked else {}
         return compat.call_with_newest_keywords(
             Collector,
             self.environment,
@@ -197,15 +185,10 @@ class _Loop:
 
 @dataclass(eq=False, kw_only=True)
 class OnPolicyLoop(_Loop):
-    """A loop that collects, estimates advantages, and updates on minibatches for some epochs.
-
-    Attributes:
-        masked: padded trajectories, with masks.
-    """
+    """A loop that collects, estimates advantages, and updates on minibatches for some epochs."""
 
     distribution: str = "TanhNormal"
     estimator: str = "GAE"
-    masked: bool = False
     epochs: int = 2
 
     def __post_init__(self) -> None:
@@ -216,13 +199,6 @@ class OnPolicyLoop(_Loop):
         self.loss = compat.call_with_newest_keywords(kind, self.actor, value, **self.arguments)
         self.set_value_estimator()
         self.adam = self.make_optimizer(self.loss.parameters())
-
-    def make_collector(
-        self, policy: Any, frames: int, random_frames: int = 0, **options: Any
-    ) -> Any:
-        if self.masked:
-            options["split_trajs"] = True
-        return super().make_collector(policy, frames, random_frames, **options)
 
     def run_training(self) -> None:
         for number, batch in enumerate(self.make_collector(self.actor, 32 * self.copies)):
@@ -354,10 +330,8 @@ class OffPolicyLoop(_Loop):
             self.acting = TensorDictSequential(self.actor, self.exploration)
         if self.interval:
             self.updater: Any = HardUpdate(self.loss, value_network_update_interval=self.interval)
-        elif "tau" in inspect.signature(SoftUpdate.__init__).parameters:
-            self.updater = SoftUpdate(self.loss, tau=self.tau)
         else:
-            self.updater = SoftUpdate(self.loss, eps=1.0 - self.tau)
+            self.updater = SoftUpdate(self.loss, tau=self.tau)
         self._make_optimizers()
 
     def _make_loss_by_name(self, name: str, distribution: str) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.torchrl.api import Compose, GymWrapper, SerialEnv, TransformedEnv
+from rlregress.frameworks.torchrl.api import Compose, TransformedEnv
 from rlregress.frameworks.torchrl.compat import find_in_library
+from rlregress.frameworks.torchrl.scripted_environments import put_side_by_side, wrap_environment
 from rlregress.probing.trace_trainings import LazyValue
 
 _OBSERVATION = ["observation"]
@@ -65,7 +66,7 @@ class Environments:
     def make_environments(self, make_env: Callable[..., Any], seed: int) -> Any:
         """Make the environments, with their transforms, and seed them."""
         makers = [partial(self._wrap_one_environment, make_env, k) for k in range(self.copies)]
-        environment: Any = makers[0]() if self.copies == 1 else SerialEnv(self.copies, makers)
+        environment = put_side_by_side(makers)
         transforms = [make() for make in (*_NEEDED.get(self.observations, ()), *self.transforms)]
         if transforms:
             dimensions = tuple(range(len(environment.batch_size) + 1))
@@ -77,5 +78,6 @@ class Environments:
         return environment
 
     def _wrap_one_environment(self, make_env: Callable[..., Any], first: int) -> Any:
-        environment = make_env(first=first, actions=self.actions, observations=self.observations)
-        return GymWrapper(environment, device="cpu")
+        return wrap_environment(
+            make_env(first=first, actions=self.actions, observations=self.observations)
+        )

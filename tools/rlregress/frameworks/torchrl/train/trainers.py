@@ -8,10 +8,13 @@ DDPG are trained by no cell.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium
+import numpy as np
 import torch
 from torch import nn
 
@@ -31,8 +34,8 @@ from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     LRSchedulerHook,
     NormalParamExtractor,
+    ObservationNorm,
     PPOTrainer,
-    ProbabilisticActor,
     QValueActor,
     SACTrainer,
     SamplerWithoutReplacement,
@@ -40,20 +43,21 @@ from rlregress.frameworks.torchrl.api import (
     TanhNormal,
     TD3OptimizationStepper,
     TD3Trainer,
-    TensorDictModule,
     TensorDictReplayBuffer,
     TensorDictSequential,
     TransformedEnv,
+    VecNorm,
 )
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
     call_with_newest_keywords,
     make_ppo_loss,
     make_sac_loss,
-    make_silent_trainer,
     make_td3_loss,
     rename_options_for_version,
 )
+from rlregress.frameworks.torchrl.known_networks import make_actor
+from rlregress.frameworks.torchrl.scripted_environments import put_side_by_side, wrap_environment
 from rlregress.frameworks.torchrl.train.networks import Networks
 from rlregress.probing.heads import (
     Heads,
@@ -65,9 +69,11 @@ from rlregress.probing.hyperparameter_mapping import (
     raise_if_unusable,
     split_off_fixed_hyperparameters,
 )
-from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant
 from rlregress.probing.layers import find_last_linear_layer
 
+#: options of a trainer without a progress bar, which logs nothing.
+_QUIET = {"progress_bar": False, "enable_logging": False, "auto_log_optim_steps": False}
 #: ``duplicate_critic`` is of trainings that are traced, not of stored runs.
 _OPTIONAL = {"duplicate_critic", "anneal_learning_rate"}
 #: what no argument sets: (algorithm, hyperparameter) -> value
@@ -191,15 +197,10 @@ def _make_convolutions(shape: Sequence[int], outputs: int) -> nn.Module:
 
 def _make_tanh_normal_actor(network: nn.Module, networks: Networks, return_log_prob: bool):
     bounds = rename_options_for_version(TanhNormal, **networks.bounds, tanh_loc=False)
-    return ProbabilisticActor(
-        TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
-        in_keys=["loc", "scale"],
-        spec=networks.spec,
-        distribution_class=TanhNormal,
-        distribution_kwargs=bounds,
-        default_interaction_type=ExplorationType.RANDOM,
-        return_log_prob=return_log_prob,
-    )
+    return make_actor(
+        network, ["loc", "scale"], TanhNormal, spec=networks.spec, distribution_kwargs=bounds,
+        default_interaction_type=ExplorationType.RANDOM, return_log_prob=return_log_prob,
+    )  # fmt: skip
 
 
 def _initialise_orthogonally(network: nn.Module, gain: float) -> nn.Module:
@@ -404,10 +405,10 @@ def make_parts_of_algorithm(request: Any, environment: Any, settings: Mapping[st
 
 
 def make_trainer_of_parts(
-    request: Any,
+    parts: Parts,
     environment: Any,
     settings: Mapping[str, Any],
-    parts: Parts,
+    total_steps: int,
     buffer: Any = TensorDictReplayBuffer,
     **options: Any,
 ) -> Any:
@@ -429,25 +430,27 @@ def make_trainer_of_parts(
         environment,
         parts.acting,
         frames_per_batch=frames,
-        total_frames=request.total_steps,
+        total_frames=total_steps,
         init_random_frames=starts,
     )
     if not {"optimizer", "optimization_stepper"} & set(parts.options):
         options["optimizer"] = _make_adam(parts.loss, settings)
-    trainer = make_silent_trainer(
-        parts.kind,
-        collector,
-        parts.loss,
-        request.total_steps,
-        optim_steps_per_batch=updates,
-        replay_buffer=buffer(
-            storage=LazyTensorStorage(rows), batch_size=settings["minibatch_size"], **sampling
-        ),
-        **parts.options,
-        **options,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
+        trainer = call_with_newest_keywords(
+            parts.kind,
+            collector=collector,
+            loss_module=parts.loss,
+            total_frames=total_steps,
+            frame_skip=1,
+            optim_steps_per_batch=updates,
+            replay_buffer=buffer(
+                storage=LazyTensorStorage(rows), batch_size=settings["minibatch_size"], **sampling
+            ),
+            **{**_QUIET, **parts.options, **options},
+        )
     if settings.get("anneal_learning_rate"):
-        rollouts = -(-request.total_steps // frames)
+        rollouts = -(-total_steps // frames)
         scheduler = torch.optim.lr_scheduler.LambdaLR(
             options["optimizer"], lambda done: 1 - done / rollouts
         )
@@ -455,16 +458,56 @@ def make_trainer_of_parts(
     return trainer
 
 
+def _make_environment(request: TrainingRequest, environments: int, variant: TrainingVariant) -> Any:
+    def make_one_environment() -> Any:
+        environment = wrap_environment(request.make_env())
+        if not variant.running:
+            return environment
+        with warnings.catch_warnings():
+            # that another class is to take its name
+            warnings.filterwarnings("ignore", category=FutureWarning)
+            normalising = VecNorm(in_keys=["observation"])
+        # within each environment, as where they are in processes of their own
+        return TransformedEnv(use_single_precision(environment), normalising)
+
+    if variant.autoreset:
+        mode = gymnasium.vector.AutoresetMode[variant.autoreset.upper()]
+        makers = [request.make_env] * environments
+        vectorised: Any = gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=mode)
+        environment = wrap_environment(vectorised)
+    else:
+        environment = put_side_by_side([make_one_environment] * environments)
+    environment = use_single_precision(environment)
+    if variant.statistics is None:
+        return environment
+    mean, deviation = (
+        torch.as_tensor(statistic, dtype=torch.float32) for statistic in variant.statistics
+    )
+    fixed = ObservationNorm(mean, deviation, in_keys=["observation"], standard_normal=True)
+    if not isinstance(environment, TransformedEnv):
+        return TransformedEnv(environment, fixed)
+    return environment.append_transform(fixed)
+
+
 def make_trainer_and_loss(
-    request: TrainingRequest, environment: Any, settings: Mapping[str, Any]
+    request: TrainingRequest,
+    settings: Mapping[str, Any],
+    environments: int = 1,
+    variant: TrainingVariant = PLAIN,
 ) -> tuple[Any, Any]:
     """Return the framework's trainer of a request, and its loss.
+
+    Several environments are in a ``SerialEnv``; settings count the steps of all of them.
 
     Raises:
         Unsupported: the installed version has no such trainer.
     """
+    torch.manual_seed(request.seed)
+    np.random.seed(request.seed)
+    environment = _make_environment(request, environments, variant)
     parts = make_parts_of_algorithm(request, environment, settings)
     # a collector resets its environment when it is made, before a trainer can seed it
     environment.set_seed(request.seed)
-    trainer = make_trainer_of_parts(request, environment, settings, parts, seed=request.seed)
+    steps = request.total_steps
+    trainer = make_trainer_of_parts(parts, environment, settings, steps, seed=request.seed)
     return trainer, parts.loss

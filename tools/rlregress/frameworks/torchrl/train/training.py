@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import copyreg
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,13 +11,13 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl.api import (
-    GymWrapper,
     ReplayBufferTrainer,
     TensorDict,
     TensorDictReplayBuffer,
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import find_deterministic_exploration
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.frameworks.torchrl.train.trainers import (
     check_and_select_hyperparameters,
     make_parts_of_algorithm,
@@ -126,34 +125,24 @@ def make_trained_agent(loss: Any, steps: int, *further: Any) -> Trained:
     )
 
 
-#: diagnostic -> the entry of what the loss returns
-_RETURNED = {
-    "ppo": {"entropy": "entropy", "kl": "kl_approx"},
-    "sac": {"entropy": "entropy", "temperature": "alpha"},
-}
-
-
-class _Diagnostics:
-    """The diagnostics of ``Trained``, of every update: filled as the trainer calls the loss."""
-
-    def __init__(self, algorithm: str) -> None:
-        self._returned = _RETURNED.get(algorithm, {})
-        self.values: dict[str, list[float]] = {name: [] for name in self._returned}
-
-    def __call__(self, module, arguments, returned) -> None:
-        for name, key in self._returned.items():
-            value = returned.get(key, None)
-            if value is not None:
-                self.values[name].append(float(value.detach().mean()))
+#: diagnostic -> the entry of what a loss returns
+_RETURNED = {"entropy": "entropy", "kl": "kl_approx", "temperature": "alpha"}
 
 
 class _AfterBatch:
-    """A hook that calls ``on_checkpoint`` and ``keep`` of a request after each batch's updates."""
+    """A hook that calls ``on_checkpoint`` and ``keep`` of a request after each batch's updates.
 
-    def __init__(self, trainer, loss, diagnostics: _Diagnostics) -> None:
-        self.trainer, self.loss, self.diagnostics = trainer, loss, diagnostics
+    Attributes:
+        diagnostics: those of ``Trained``, noted as the trainer calls the loss.
+    """
+
+    def __init__(self, trainer, loss) -> None:
+        self.trainer, self.loss = trainer, loss
+        self.diagnostics: dict[str, list[float]] = {}
         self._request: Any = None
         self._passing = PendingCheckpoints(())
+        trainer.register_op("post_steps", self)
+        loss.register_forward_hook(self.note_diagnostics)
 
     def __getstate__(self) -> dict[str, Any]:
         # the request is of one process
@@ -164,11 +153,18 @@ class _AfterBatch:
         self._request = request
         self._passing = PendingCheckpoints(request.checkpoints, self.trainer.collected_frames)
 
+    def note_diagnostics(self, loss, arguments, returned) -> None:
+        """Note what the loss returns for an update."""
+        for name, key in _RETURNED.items():
+            value = returned.get(key, None)
+            if value is not None:
+                self.diagnostics.setdefault(name, []).append(float(value.detach().mean()))
+
     def train(self) -> Trained:
         """Train to the end, and return the agent."""
         self.trainer.train()
-        steps, diagnostics = self.trainer.collected_frames, self.diagnostics.values
-        return make_trained_agent(self.loss, steps, diagnostics, _make_drawing_function(self.loss))
+        loss, steps = self.loss, self.trainer.collected_frames
+        return make_trained_agent(loss, steps, self.diagnostics, _make_drawing_function(loss))
 
     def __call__(self) -> None:
         done = self.trainer.collected_frames
@@ -176,10 +172,6 @@ class _AfterBatch:
             self._request.on_checkpoint(done, make_policy_function(self.loss))
         # the collector has handed out its batch, and its loop goes on where its frames are
         self._request.keep(done, self)
-
-
-def _make_blank_instance(kind):
-    return kind.__new__(kind)
 
 
 def _fill_state_of_sampler(sampling, state: Mapping[str, Any]) -> None:
@@ -192,23 +184,13 @@ def _reduce_sampler_without_iterator(sampling: Any) -> tuple[Any, ...]:
     # a generator cannot be written; a new one goes on alike: which rows were handed out, and
     # whether these were the last, the sampler knows
     state = {name: item for name, item in vars(sampling).items() if name != "replay_buffer_iter"}
-    return _make_blank_instance, (type(sampling),), state, None, None, _fill_state_of_sampler
+    return copyreg.__newobj__, (type(sampling),), state, None, None, _fill_state_of_sampler
 
 
 def make_trainer_with_hook(request: TrainingRequest) -> _AfterBatch:
     """Return the checkpoint hook that holds a new trainer and its loss."""
     settings = check_and_select_hyperparameters(request.algorithm, request.hyperparameters)
-    torch.manual_seed(request.seed)
-    np.random.seed(request.seed)
-    environment = use_single_precision(GymWrapper(request.make_env(), device="cpu"))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, loss = make_trainer_and_loss(request, environment, settings)
-    diagnostics = _Diagnostics(request.algorithm)
-    after_batch = _AfterBatch(trainer, loss, diagnostics)
-    trainer.register_op("post_steps", after_batch)
-    loss.register_forward_hook(diagnostics)
-    return after_batch
+    return _AfterBatch(*make_trainer_and_loss(request, settings))
 
 
 def train(request: TrainingRequest) -> Trained:
@@ -256,16 +238,16 @@ def train_seeded(request: SeededTraining) -> Trained:
         Unsupported: the installed version has no such trainer.
     """
     settings, seeds = request.hyperparameters, request.seeds
-    environment = use_single_precision(GymWrapper(request.make_env(False), device="cpu"))
+    environment = use_single_precision(wrap_environment(request.make_env(False)))
     call_at_checkpoint = request.make_checkpoint_caller()
-    with isolate_random_generators(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
+    with isolate_random_generators():
         with Stream(seeds.initialisation).draw_from_stream():
             parts = make_parts_of_algorithm(request, environment, settings)
         seed_generators(seeds.exploration)
         environment.set_seed(seeds.environment)
         buffer = make_buffer_drawing_from(TensorDictReplayBuffer, Stream(seeds.sampling))
-        trainer = make_trainer_of_parts(request, environment, settings, parts, buffer)
+        steps = request.total_steps
+        trainer = make_trainer_of_parts(parts, environment, settings, steps, buffer)
 
         def call_after_batch() -> None:
             done = trainer.collected_frames

@@ -17,7 +17,6 @@ from rlregress.frameworks.torchrl.api import (
     ExplorationType,
     HardUpdate,
     QValueActor,
-    SerialEnv,
     TensorDict,
     TensorDictSequential,
     set_exploration_type,
@@ -27,11 +26,10 @@ from rlregress.frameworks.torchrl.compat import (
     find_deterministic_exploration,
 )
 from rlregress.frameworks.torchrl.known_networks import make_equal_transitions
-from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
+from rlregress.frameworks.torchrl.scripted_environments import put_side_by_side, wrap_environment
 from rlregress.frameworks.torchrl.train import trainers
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.interface import TrainingRequest
 
 
 class Driver:
@@ -105,15 +103,11 @@ class Driver:
 
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
-        count = len(self._environments)
         interval = settings.target_every
-        environment = self._environments[0]
-        if count > 1:
-            environment = SerialEnv(
-                count, [lambda env=single: env for single in self._environments]
-            )
+        environment = put_side_by_side([lambda env=single: env for single in self._environments])
         own = {
-            "steps_per_collection": max(settings.every, count), "updates_per_collection": 1,
+            "steps_per_collection": max(settings.every, len(self._environments)),
+            "updates_per_collection": 1,
             "learning_starts": settings.starts, "minibatch_size": settings.batch_size,
             # moves no parameter
             "replay_size": 256, "learning_rate": 0.0,
@@ -121,10 +115,9 @@ class Driver:
         updater = HardUpdate(
             self._loss, **({} if interval is None else {"value_network_update_interval": interval})
         )
-        request = TrainingRequest("dqn", envs.make_environment, own, settings.steps, seed=0)
         options = {"greedy_module": self._exploration}
         parts = trainers.Parts(DQNTrainer, self._exploring, self._loss, updater, options)
-        trainer = trainers.make_trainer_of_parts(request, environment, own, parts)
+        trainer = trainers.make_trainer_of_parts(parts, environment, own, settings.steps)
         for environment in envs.environments:
             # making them side by side tries them out
             environment.received.clear()

@@ -21,7 +21,6 @@ from rlregress.frameworks.torchrl.api import (
     ClipPPOLoss,
     IndependentNormal,
     PPOTrainer,
-    SerialEnv,
 )
 from rlregress.frameworks.torchrl.compat import (
     LOG_PROBS,
@@ -35,12 +34,12 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_v_network,
 )
 from rlregress.frameworks.torchrl.scripted_environments import (
+    put_side_by_side,
     register_environment,
     wrap_environment,
 )
 from rlregress.frameworks.torchrl.train import trainers
 from rlregress.measurements.ppo_loop import RecordedTraining
-from rlregress.probing.interface import TrainingRequest
 from rlregress.probing.layers import compute_gradient_norm
 from rlregress.probing.scripted import Scripted
 
@@ -157,7 +156,6 @@ def train(
     models: Models | None = None,
     change: Change | None = None,
     recorded: LossTraining | None = None,
-    epochs: int = 1,
     **options: Any,
 ) -> LossTraining:
     """Train with ``PPOTrainer``, or with ``main`` of the PPO program, and return the record.
@@ -167,27 +165,27 @@ def train(
         frames: of a rollout, over all environments.
         models: by default linear ones.
         recorded: the record to fill; by default a new one.
-        options: further ones of the trainer or program.
+        options: further ones of ``_make_trainer`` or ``_run_program``.
     """
     recorded = LossTraining() if recorded is None else recorded
     models = make_linear_models() if models is None else models
-    sizes = (total_steps, frames, minibatch, epochs)
+    options |= {"total_frames": total_steps, "frames": frames, "minibatch": minibatch}
     with recorded.watch_training(models, change):
         if scope == "trainer":
-            recorded.trainer = _make_trainer(make_environment, models, *sizes, **options)
+            recorded.trainer = _make_trainer(make_environment, models, **options)
             recorded.trainer.train()
         else:
-            _run_program(make_environment, models, *sizes, **options)
+            _run_program(make_environment, models, **options)
     return recorded
 
 
 def _make_trainer(
     make_environment: EnvironmentMaker,
     models: Models,
-    total_steps: int,
+    total_frames: int,
     frames: int,
     minibatch: int,
-    epochs: int,
+    epochs: int = 1,
     environments: int = 1,
     learning_rate: float = 0.0,
     is_annealed: bool = False,
@@ -206,43 +204,37 @@ def _make_trainer(
     optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
     # made once: their actions are recorded
     playing = [wrap_environment(make_environment()) for _ in range(environments)]
-    environment = playing[0]
-    if environments > 1:
-        environment = SerialEnv(environments, [lambda env=single: env for single in playing])
+    environment = put_side_by_side([lambda env=single: env for single in playing])
     if is_annealed:
         settings["lr_scheduler"] = torch.optim.lr_scheduler.LinearLR(
-            optimizer, 1.0, 0.0, total_steps // frames
+            optimizer, 1.0, 0.0, total_frames // frames
         )
-    request = TrainingRequest("ppo", make_environment, {}, total_steps, seed=0)
     parts = trainers.Parts(PPOTrainer, models.actor, loss, None, {"optimizer": optimizer})
+    sizes = {"rollout_steps": frames, "minibatch_size": minibatch}
     trainer = trainers.make_trainer_of_parts(
-        request, environment, {"rollout_steps": frames, "minibatch_size": minibatch}, parts,
-        num_epochs=epochs, **settings,
-    )  # fmt: skip
+        parts, environment, sizes, total_frames, num_epochs=epochs, **settings
+    )
     if not is_standardised:
         find_advantage_estimator(trainer).average_gae = False
     return trainer
 
 
-def _run_program(
-    make_environment: EnvironmentMaker,
-    models: Models,
-    total_steps: int,
-    frames: int,
-    minibatch: int,
-    epochs: int,
-    learning_rate: float = 0.0,
-    is_annealed: bool = False,
-    lmbda: float = 0.95,
-    is_standardised: bool = False,
-    **changed: Any,
-) -> None:
-    """Run ``main`` of the PPO program.
+#: option of a training -> setting of the program.
+_SETTINGS = {
+    "epochs": "ppo_epochs", "learning_rate": "lr", "is_annealed": "anneal_lr",
+    "lmbda": "gae_lambda",
+}  # fmt: skip
 
-    Args:
-        is_standardised: False; its estimator never standardises advantages, its loss does.
-        changed: further settings of the program.
+
+def _run_program(
+    make_environment: EnvironmentMaker, models: Models, frames: int, minibatch: int, **options: Any
+) -> None:
+    """Run ``main`` of the PPO program; options are settings of it.
+
+    Its estimator never standardises advantages, its loss does.
     """
+    changed = {_SETTINGS.get(name, name): value for name, value in options.items()}
+    changed.pop("is_standardised", None)
     loaded = programs.load_program("ppo", "ppo_mujoco")
     programs.disable_normalisation(loaded)
     loaded.make_ppo_models = lambda *arguments, **options: models[:2]
@@ -250,9 +242,4 @@ def _run_program(
     loaded.eval_model = lambda *arguments, **options: torch.zeros(1)
     # observations as MuJoCo gives them: until 0.13 the program takes no others
     with register_environment(partial(make_environment, dtype=np.float64)) as environment:
-        loaded.main(
-            programs.make_ppo_settings(
-                environment, frames, minibatch, total_frames=total_steps, lr=learning_rate,
-                ppo_epochs=epochs, anneal_lr=is_annealed, gae_lambda=lmbda, **changed,
-            )
-        )  # fmt: skip
+        loaded.main(programs.make_ppo_settings(environment, frames, minibatch, **changed))

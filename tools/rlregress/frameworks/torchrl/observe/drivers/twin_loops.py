@@ -142,7 +142,7 @@ class TrainerDriver(_LoopDriver):
         if self._family == "ddpg":
             parts.loss.__class__ = twin_losses.NamedDDPGLoss
         self._fix_model_outputs_and_noise(parts.acting, parts.acting)
-        return trainers.make_trainer_of_parts(request, playing, settings, parts), parts.loss
+        return trainers.make_trainer_of_parts(parts, playing, settings, s.steps), parts.loss
 
     def _train(self, journal: StepJournal, **options: Any) -> None:
         """Run the trainer's own loop."""
