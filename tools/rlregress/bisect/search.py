@@ -305,8 +305,8 @@ class Search:
             interpreters.make_installation_tag(version.requested.python),
             *files,
             *sorted(version.versions.rows.values()),
-            *version.versions.tools,
-            *([] if version.own_environment else self._installed_base),
+            *version.versions.problem.build,
+            *([] if version.versions.problem.complete else self._installed_base),
         ]
 
 

@@ -346,10 +346,10 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
         requested.parse_requested_version(f"torch=={number}")
         for number in ("0.0.1", installed_torch)
     )
-    problem = version_resolution.make_resolver_input(other, [SB3], complete=True)
+    problem = version_resolution.make_resolver_input(other, [SB3])
+    assert problem.complete
     assert PACKAGE in problem.own
-    assert version_resolution.needs_another_torch(other)
-    assert not version_resolution.needs_another_torch(same)
+    assert not version_resolution.make_resolver_input(same, [SB3]).complete
 
 
 # -- what only one version installs ----------------------------------------------------------------

@@ -180,7 +180,7 @@ def prepare_version(
     suffix = " on your environment" if python else ""
     if requested.tree is not None:
         runtime, unknown = _prepare_working_tree(label, requested.tree, adapters, log)
-        if resolved is not None and version.own_environment:
+        if resolved is not None and resolved.problem.complete:
             folder, _ = _reuse_or_install("environments", resolved, log, parent, requested.python)
             python = str(folder / "bin" / "python")
         elif resolved is not None and resolved.missing_rows and not python:
@@ -191,7 +191,7 @@ def prepare_version(
             own_paths = tuple(path for path in runtime.paths if path not in copies)
             runtime = replace(runtime, python=python, paths=own_paths)
         return PreparedVersion(requested, runtime, f"tree{suffix}", not_checked=unknown)
-    if resolved is not None and version.own_environment:
+    if resolved is not None and resolved.problem.complete:
         folder, cached = _reuse_or_install("environments", resolved, log, parent, requested.python)
         runtime = Runtime(label, python=str(folder / "bin" / "python"))
         because = "an overlay cannot hold another torch"
@@ -209,7 +209,7 @@ def prepare_version(
     folder, cached = _reuse_or_install("overlays", resolved, log, parent, python)
     runtime = replace(runtime, paths=(str(folder), *runtime.paths))
     notes = (*resolved.notes, *(() if python else _describe_conflicts(folder, adapters)))
-    further = tuple(_describe_further_packages(rows, requested, resolved.base))
+    further = tuple(_describe_further_packages(rows, requested, resolved.problem.base))
     why = () if python else tuple(_describe_altered_packages(rows))
     return PreparedVersion(
         requested, runtime, f"overlay{suffix}", cached, why, further=further, notes=notes
@@ -370,6 +370,6 @@ def _reuse_or_install(
             command = [python or sys.executable, "-m", "venv", "--without-pip", str(target)]
             subprocess.run(command, check=True, capture_output=True)
             into = ["--python", str(target / own_python)]
-        wheels.install_exact_pins([*into, _COMPILE], rows, resolved.tools, log, python)
+        wheels.install_exact_pins([*into, _COMPILE], rows, resolved.problem.build, log, python)
 
     return folder, cached_folders.reuse_or_make_folder(folder, install, log)

@@ -36,42 +36,6 @@ _NEVER = "python_version < '0'"
 
 
 @dataclass(frozen=True)
-class ResolvedPins:
-    """The packages of an old or new version, resolved.
-
-    Attributes:
-        rows: canonical name -> ``name==version``, or a reference to an address.
-        notes: sentences on requirements that were relaxed.
-        tools: versions of what builds a package that is published as source only.
-        pinned: names that the user pins: these are installed as exactly that release. For other
-            packages, an installed package with that version number serves.
-        base: name -> version of the environment to install into; None: this process's.
-    """
-
-    rows: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    pinned: Sequence[str] = ()
-    base: Mapping[str, str] | None = None
-
-    @property
-    def missing_rows(self) -> list[str]:
-        """Return the packages that are not installed in the resolved version."""
-        if self.base is not None:
-            base_rows = {f"{name}=={version}" for name, version in self.base.items()}
-            return [row for _, row in sorted(self.rows.items()) if row not in base_rows]
-        return [
-            row
-            for name, row in sorted(self.rows.items())
-            if not (
-                installed.is_unaltered_release_installed
-                if name in self.pinned
-                else installed.is_version_installed
-            )(row)
-        ]
-
-
-@dataclass(frozen=True)
 class ResolverInput:
     """The input of the resolver for one version: its requirements and how to resolve them.
 
@@ -79,6 +43,7 @@ class ResolverInput:
         pins: what the user asks for. ``fixed`` ones, by name, are replaced, as their metadata
             contradicts other pins or cannot be read.
         defaults: versions on which old releases are known to run.
+        build: versions of what builds a package that is published as source only.
         own: further packages that probes and trainings need.
         held: packages that stay as they are installed.
         complete: a separate environment is resolved, which finds no installed packages.
@@ -88,7 +53,8 @@ class ResolverInput:
     """
 
     pins: tuple[str, ...]
-    defaults: known_good_pins.KnownGoodPins = field(default_factory=known_good_pins.KnownGoodPins)
+    defaults: tuple[str, ...] = ()
+    build: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     held: frozenset[str] = frozenset()
     complete: bool = False
@@ -101,7 +67,7 @@ class ResolverInput:
     @property
     def pinned_versions(self) -> dict[str, str]:
         """Return package -> pinned version: the pins of the user override those of an old stack."""
-        return map_versions_by_name([*self.defaults.rows, *self.pins])
+        return map_versions_by_name([*self.defaults, *self.pins])
 
     def resolve_to_versions(self, preferred: Mapping[str, str] | None = None) -> ResolvedPins:
         """Resolve the requirements; return the version of every package that is needed.
@@ -112,13 +78,13 @@ class ResolverInput:
         Raises:
             UserError: no versions meet the requirements; the message explains why.
         """
-        rows = [*self.pins, *self.defaults.rows]
+        rows = [*self.pins, *self.defaults]
         fixed = {get_package_name(row): row for row in rows if get_package_name(row) in self.fixed}
         present = installed.map_installed_versions() if self.base is None else self.base
         files = {
             "given.in": [*(row for row in rows if row not in fixed.values()), *self.own],
             "never.txt": [f"{name} ; {_NEVER}" for name in sorted({*self.held, *self.fixed})],
-            "build.txt": self.defaults.build,
+            "build.txt": self.build,
             # uv keeps the versions that its output file already holds where they fit
             "found.txt": [f"{name}=={v}" for name, v in {**present, **(preferred or {})}.items()],
         }
@@ -135,18 +101,49 @@ class ResolverInput:
         compiled = [Requirement(x.partition(" ;")[0]) for x in lines if x and x[0] not in "#- "]
         for requirement in compiled:
             requirement.extras = set()
-        return ResolvedPins(
-            {get_package_name(row): str(row) for row in compiled} | fixed,
-            self.notes,
-            self.defaults.build,
-            sorted(map(get_package_name, self.pins)),
-            self.base,
-        )
+        resolved = {get_package_name(row): str(row) for row in compiled} | fixed
+        return ResolvedPins(resolved, self, self.notes)
 
     @property
     def requirements_text(self) -> str:
         """Return the requirements to resolve (pins and default rows), separated by blanks."""
-        return " ".join([*self.pins, *self.defaults.rows])
+        return " ".join([*self.pins, *self.defaults])
+
+
+@dataclass(frozen=True)
+class ResolvedPins:
+    """The packages of an old or new version, resolved.
+
+    Attributes:
+        rows: canonical name -> ``name==version``, or a reference to an address.
+        problem: what was resolved.
+        notes: sentences on requirements that were relaxed.
+    """
+
+    rows: Mapping[str, str]
+    problem: ResolverInput
+    notes: tuple[str, ...] = ()
+
+    @property
+    def missing_rows(self) -> list[str]:
+        """Return the packages that are not installed in the resolved version.
+
+        What the user pins is installed as exactly that release. For other packages, an installed
+        package with that version number serves.
+        """
+        if self.problem.base is not None:
+            base_rows = {f"{name}=={version}" for name, version in self.problem.base.items()}
+            return [row for _, row in sorted(self.rows.items()) if row not in base_rows]
+        pinned = set(map(get_package_name, self.problem.pins))
+        return [
+            row
+            for name, row in sorted(self.rows.items())
+            if not (
+                installed.is_unaltered_release_installed
+                if name in pinned
+                else installed.is_version_installed
+            )(row)
+        ]
 
 
 def map_versions_by_name(rows: Iterable[str]) -> dict[str, str]:
@@ -159,31 +156,25 @@ def map_versions_by_name(rows: Iterable[str]) -> dict[str, str]:
     return pinned
 
 
-def needs_another_torch(version: RequestedVersion) -> bool:
-    """Return whether a version needs another torch than the installed one."""
-    return any(
-        get_package_name(row) == "torch" and not installed.is_version_installed(row)
-        for row in version.requirements
-    )
+def make_resolver_input(version: RequestedVersion, adapters: Sequence[Adapter]) -> ResolverInput:
+    """Return the requirements to resolve for a version that pins something.
 
-
-def make_resolver_input(
-    version: RequestedVersion, adapters: Sequence[Adapter], complete: bool
-) -> ResolverInput:
-    """Return the requirements to resolve for a version that pins something."""
+    A version with another torch or Python needs a separate environment.
+    """
+    is_lock = version.lock is not None
     if version.base is not None:
         python = find_interpreter_of_environment(version.base)
         base = interpreters.map_interpreter_versions(python)
-        return ResolverInput(
-            version.requirements, lock=bool(version.lock), python=python, base=base
-        )
-    defaults = (
-        known_good_pins.choose_known_good_versions(version.requirements)
-        if version.lock is None
-        else known_good_pins.KnownGoodPins()
+        return ResolverInput(version.requirements, lock=is_lock, python=python, base=base)
+    defaults, build = (
+        ((), ()) if is_lock else known_good_pins.choose_known_good_versions(version.requirements)
     )
-    named = version.packages | {get_package_name(row) for row in defaults.rows}
-    if complete:
+    problem = ResolverInput(version.requirements, defaults, build, lock=is_lock)
+    named = version.packages | {get_package_name(row) for row in defaults}
+    if version.python or any(
+        get_package_name(row) == "torch" and not installed.is_version_installed(row)
+        for row in version.requirements
+    ):
         ours = (
             # others may not be published for another Python
             sorted(set(map(get_package_name, dependencies.ESSENTIAL)) - named)
@@ -191,34 +182,27 @@ def make_resolver_input(
             else dependencies.list_suite_requirements(named)
         )
         own = (*ours, *dependencies.list_framework_packages(adapters, named))
-        return ResolverInput(
-            version.requirements,
-            defaults,
-            own,
-            complete=True,
-            lock=bool(version.lock),
-            python=version.python,
-        )
+        return replace(problem, own=own, complete=True, python=version.python)
     fixed_packages = dependencies.list_fixed_packages(adapters, named)
     own = (
         *dependencies.list_suite_requirements(named),
         *dependencies.list_requirements_of_fixed(fixed_packages, named),
     )
     pins = tuple(row for row in version.requirements if get_package_name(row) not in fixed_packages)
-    return ResolverInput(pins, defaults, own, fixed_packages, lock=bool(version.lock))
+    return replace(problem, pins=pins, own=own, held=fixed_packages)
 
 
 def resolve_version_relaxing_pins(
     requested: ResolverInput, log_message: cached_folders.Log
-) -> tuple[ResolverInput, ResolvedPins]:
-    """Resolve a version, relaxed step by step if pins contradict; return problem and solution.
+) -> ResolvedPins:
+    """Resolve a version, relaxed step by step if pins contradict.
 
     Raises:
         UserError: a pinned version does not exist, or pins contradict each other.
     """
     try:
-        if not requested.defaults.build:
-            return requested, requested.resolve_to_versions()
+        if not requested.build:
+            return requested.resolve_to_versions()
     except installer.Unreachable:
         raise
     except UserError:
@@ -226,21 +210,21 @@ def resolve_version_relaxing_pins(
     # a package is not built a second time only to read its requirements
     eased = _relax_contradicted_pins(requested, log_message)
     try:
-        return eased, eased.resolve_to_versions()
+        return eased.resolve_to_versions()
     except installer.Unreachable:
         raise
     except UserError as error:
         why = str(error).partition("together: ")[2] or str(error)
     least = replace(eased, own=(), notes=(f"not all that the suite needs fits: {why}",))
     try:
-        return least, least.resolve_to_versions()
+        return least.resolve_to_versions()
     except UserError:
         if not requested.lock:
             raise
     # a lock file is taken at its word
     rows = {get_package_name(row): row for row in requested.pins}
     notes = ("the pins of the lock file contradict each other, and are taken as they are",)
-    return least, ResolvedPins(rows, notes, pinned=sorted(rows))
+    return ResolvedPins(rows, least, notes)
 
 
 def _relax_contradicted_pins(requested: ResolverInput, log: cached_folders.Log) -> ResolverInput:
@@ -289,7 +273,7 @@ def _find_pinned_distribution(
 ) -> importlib.metadata.Distribution:
     if installed.is_version_installed(pin):
         return importlib.metadata.distribution(package)
-    folder = wheels.unpack_package(pin, requested.defaults.build, log, requested.python)
+    folder = wheels.unpack_package(pin, requested.build, log, requested.python)
     unpacked = distribution_metadata.map_distributions_in_folder(folder)
     if package not in unpacked:
         found = ", ".join(unpacked) or "nothing"
