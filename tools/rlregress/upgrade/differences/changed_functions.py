@@ -48,18 +48,9 @@ _Node = TypeVar("_Node", bound=ast.AST)
 _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 #: calls that print or log something and compute nothing.
 WORDS = frozenset(
-    {
-        "warn",
-        "warning",
-        "info",
-        "debug",
-        "print",
-        "deprecated",
-        "setFormatter",
-        "addHandler",
-        "setLevel",
-    }
-)
+    {"warn", "warning", "info", "debug", "print", "deprecated",
+     "setFormatter", "addHandler", "setLevel"}
+)  # fmt: skip
 #: what a message may be made with.
 _WORDING = frozenset({"str", "repr", "len", "format", "join", "type"})
 #: decorators that only a type checker reads.
@@ -112,7 +103,13 @@ def find_changed_pieces(old: Sequence[str], new: Sequence[str]) -> list[ChangedP
     # also for a class that has moved to another file
     stayed = classes[0] & classes[1]
     # read once: of a package that has moved to another folder, every module is new
-    imported = {word for path in old_files.values() for word in _list_words_of_imports(path)}
+    imported = {
+        word
+        for path in old_files.values()
+        for line in path.read_bytes().splitlines()
+        if b"import" in line
+        for word in re.findall(rb"\w+", line)
+    }
     return _join_moved_pieces(
         [
             replace(
@@ -124,12 +121,6 @@ def find_changed_pieces(old: Sequence[str], new: Sequence[str]) -> list[ChangedP
             for piece in differing
         ]
     )
-
-
-def _list_words_of_imports(path: Path) -> Iterator[bytes]:
-    for line in path.read_bytes().splitlines():
-        if b"import" in line:
-            yield from re.findall(rb"\w+", line)
 
 
 def _is_named_by_old_code(piece: ChangedPiece, imported: Collection[bytes]) -> bool:
