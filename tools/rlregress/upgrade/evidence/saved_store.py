@@ -489,10 +489,9 @@ def _prepare_release(release: str, log: Callable[[str], None]) -> tuple[Runtime,
         for adapter in saving:
             _check_imported_release(adapter)
         return make_current_runtime("old"), saving
-    pinned = affected.list_packages_pinned_apart(base, request)
     concerned = [
         adapter
-        for adapter in affected.list_affected_adapters(base, request, pinned)
+        for adapter in affected.list_affected_adapters(base, request)
         if adapter.framework.packages[0] in request.packages
     ]
     beneath = {module for adapter in concerned for module in adapter.framework.beneath}

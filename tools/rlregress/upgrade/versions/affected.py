@@ -29,11 +29,7 @@ def list_unrelated_distributions(
     Args:
         distributions: those that either version finds; a name that is in neither may be related.
     """
-    framework_names = {
-        name
-        for adapter in map(frameworks.get_adapter, frameworks.list_framework_names())
-        for name in list_distributions_of_adapter(adapter)
-    } | _BELOW
+    framework_names = list_framework_distributions() | _BELOW
     installed_names: set[str] = set()
     related: set[str] = set()
     for version_distributions in distributions:
@@ -89,6 +85,11 @@ def list_distributions_of_adapter(adapter: Adapter) -> set[str]:
     return {str(canonicalize_name(name)) for name in named}
 
 
+def list_framework_distributions() -> set[str]:
+    """Return the canonical names of the packages of all frameworks."""
+    return set().union(*map(list_distributions_of_adapter, frameworks.list_adapters()))
+
+
 def _has_package_of(adapter: Adapter, version: RequestedVersion) -> bool:
     if version.tree is not None:
         if adapter.framework.checkout:
@@ -106,7 +107,6 @@ def _has_package_of(adapter: Adapter, version: RequestedVersion) -> bool:
 def list_affected_adapters(
     old: RequestedVersion,
     new: RequestedVersion,
-    pinned: frozenset[str],
     framework_names: Sequence[str] = (),
     for_script: bool = False,
 ) -> list[Adapter]:
@@ -115,14 +115,14 @@ def list_affected_adapters(
     The result is empty if two lock files differ in no dependency of a framework.
 
     Args:
-        pinned: packages that the two versions pin differently.
         for_script: only the packages of a script count, and they may be none of a framework.
 
     Raises:
         UserError: none of the packages is a framework or below one, or all are of frameworks that
             ``framework_names`` leaves out.
     """
-    all_adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
+    pinned = list_packages_pinned_apart(old, new)
+    all_adapters = frameworks.list_adapters()
     concerned = [
         adapter
         for adapter in all_adapters
@@ -157,7 +157,7 @@ def list_affected_adapters(
 
 def explain_tree_without_framework(tree: str) -> str:
     """Explain that a folder holds no framework, and what was expected."""
-    adapters = map(frameworks.get_adapter, frameworks.list_framework_names())
+    adapters = frameworks.list_adapters()
     modules = ", ".join(x.framework.modules[0] for x in adapters if x.framework.modules)
     return (
         f"{tree} holds no framework; expected a working tree with one of the packages {modules}, "
@@ -188,11 +188,10 @@ def _explain_no_framework(
     )
 
 
-def group_importable_names(
-    old: RequestedVersion, new: RequestedVersion, pinned: frozenset[str]
-) -> dict[str, list[str]]:
+def group_importable_names(old: RequestedVersion, new: RequestedVersion) -> dict[str, list[str]]:
     """Return what a script may import: "distributions" that differ, and modules of "trees"."""
     folders = [version.tree for version in (old, new) if version.tree is not None]
     roots = [root for tree in folders for root in working_tree.list_package_roots(tree)]
     modules = {module for root in roots for module in working_tree.list_modules_in_folder(root)}
-    return {"distributions": sorted(pinned - _BELOW), "trees": sorted(modules)}
+    distributions = list_packages_pinned_apart(old, new) - _BELOW
+    return {"distributions": sorted(distributions), "trees": sorted(modules)}

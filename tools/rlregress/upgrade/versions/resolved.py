@@ -57,50 +57,31 @@ class ResolvedPair:
     Attributes:
         pinned: packages that the two versions pin differently.
         adapters: frameworks that the upgrade is about.
-        imports: differing packages that a script may import: "distributions" and "trees".
     """
 
     old: ResolvedVersion
     new: ResolvedVersion
     pinned: frozenset[str]
-    adapters: tuple[Adapter, ...]
-    imports: Mapping[str, Sequence[str]]
+    adapters: Sequence[Adapter]
 
     @property
     def changes_physics(self) -> bool:
         """Return whether a package that can change environments is pinned differently."""
         return bool(self.pinned & affected.PHYSICS)
 
-
-def resolve_pair(
-    old: RequestedVersion,
-    new: RequestedVersion,
-    pinned: frozenset[str],
-    adapters: Sequence[Adapter],
-    log: cached_folders.Log = cached_folders.ignore_message,
-) -> ResolvedPair:
-    """Resolve both versions with as few differences besides their pins as possible.
-
-    Args:
-        pinned: packages that the two versions pin differently.
-        adapters: frameworks that the upgrade is about.
-
-    Raises:
-        UserError: a version that does not exist, or no network.
-    """
-    versions = resolve_versions(old, new, adapters, log)
-    return ResolvedPair(
-        *versions, pinned, tuple(adapters), affected.group_importable_names(old, new, pinned)
-    )
+    @property
+    def imports(self) -> dict[str, list[str]]:
+        """Return differing packages that a script may import: "distributions" and "trees"."""
+        return affected.group_importable_names(self.old.requested, self.new.requested)
 
 
 def resolve_versions(
     old: RequestedVersion,
     new: RequestedVersion,
     adapters: Sequence[Adapter],
-    log: cached_folders.Log,
+    log: cached_folders.Log = cached_folders.ignore_message,
 ) -> tuple[ResolvedVersion, ResolvedVersion]:
-    """Return both requested versions with the versions of pinned and needed packages.
+    """Resolve both versions with as few differences besides their pins as possible.
 
     A stored resolution is used if it still holds.
 
