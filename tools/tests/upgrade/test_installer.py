@@ -141,7 +141,7 @@ def test_a_stack_holds_from_one_release_up_to_another(read):
     assert [v for v in versions if stack.is_for_release("a-b", v)] == ["1.0", "1.9.9", "2.0rc1"]
     assert not any(stack.is_for_release("other", version) for version in versions)
     read(*GOOD[:4], 'requires = ["x==1", "y<3"]', 'build = ["tool==1"]')
-    defaults = known_good_pins.choose_known_good_versions(["a-b==1.5", "X==2"])
-    assert defaults == (("y<3",), ("tool==1",))
-    defaults = known_good_pins.choose_known_good_versions(["a-b==2.5"])
-    assert defaults == ((), ())
+    defaults = known_good_pins.choose_known_good_versions({"a-b": "a-b==1.5", "x": "X==2"})
+    assert defaults == ({"y": "y<3"}, ("tool==1",))
+    defaults = known_good_pins.choose_known_good_versions({"a-b": "a-b==2.5"})
+    assert defaults == ({}, ())

@@ -207,8 +207,8 @@ def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
     assert installed.is_version_installed(pin)
     assert not installed.is_unaltered_release_installed(pin)
     assert "core.py is not as it was installed" in installed.explain_altered_package("gymnasium")
-    assert ResolvedPins({"gymnasium": pin}, ResolverInput((pin,))).missing_rows == [pin]
-    assert ResolvedPins({"gymnasium": pin}, ResolverInput(())).missing_rows == []
+    assert ResolvedPins({"gymnasium": pin}, ResolverInput({"gymnasium": pin})).missing_rows == [pin]
+    assert ResolvedPins({"gymnasium": pin}, ResolverInput({})).missing_rows == []
     numpy = f"numpy=={importlib.metadata.version('numpy')}"
     old, new = parse_requested_version(f"{pin} {numpy}"), parse_requested_version("numpy==1.0")
     assert affected.list_packages_pinned_apart(old, new) == {"gymnasium", "numpy"}

@@ -492,7 +492,7 @@ def _prepare_release(release: str, log: Callable[[str], None]) -> tuple[Runtime,
     concerned = [
         adapter
         for adapter in affected.list_affected_adapters(base, request)
-        if adapter.framework.packages[0] in request.packages
+        if adapter.framework.packages[0] in request.pins
     ]
     beneath = {module for adapter in concerned for module in adapter.framework.beneath}
     # a framework that another one builds on is pinned for its sake: only that one is recorded

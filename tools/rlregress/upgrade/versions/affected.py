@@ -10,7 +10,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade.versions import closures, installed, interpreters, working_tree
-from rlregress.upgrade.versions.distribution_metadata import Distributions, get_package_name
+from rlregress.upgrade.versions.distribution_metadata import Distributions
 from rlregress.upgrade.versions.requested import RequestedVersion
 
 #: packages that can change what an environment answers.
@@ -54,10 +54,8 @@ def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> 
     counts as the installed release. If nothing differs then, all pinned packages are returned, or
     none for two lock files.
     """
-    old_pins, new_pins = (
-        {get_package_name(row): row for row in version.requirements} for version in (old, new)
-    )
-    names = frozenset(old_pins) | frozenset(new_pins)
+    old_pins, new_pins = old.pins, new.pins
+    names = frozenset({**old_pins, **new_pins})
     if any(version.tree or version.environment for version in (old, new)):
         return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
 
@@ -147,7 +145,7 @@ def list_affected_adapters(
         owners = [
             adapter
             for adapter in all_adapters
-            if list_distributions_of_adapter(adapter) & (old.packages | new.packages)
+            if list_distributions_of_adapter(adapter) & {*old.pins, *new.pins}
         ]
         return owners or frameworks.list_installed_adapters()
     if concerned or (old.lock and new.lock):

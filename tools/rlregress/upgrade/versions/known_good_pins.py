@@ -6,7 +6,7 @@ published years later and breaks them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -38,24 +38,27 @@ class Stack(Range):
         return package == self.package and is_version(version) and self.includes_version(version)
 
 
-def choose_known_good_versions(pins: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def choose_known_good_versions(
+    pins: Mapping[str, str],
+) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return pins of further packages that are known to work with some pins, and of build tools.
+
+    Args:
+        pins: name -> requirement, as the further pins.
 
     Raises:
         UserError: an entry of the data is wrong.
     """
     stacks = read_stacks()
-    pinned = {
-        get_package_name(row): str(next(iter(Requirement(row).specifier), "")) for row in pins
-    }
     rows: dict[str, str] = {}
     build: dict[str, str] = {}
-    for package, specifier in sorted(pinned.items()):
+    for package, pin in sorted(pins.items()):
+        version = str(next(iter(Requirement(pin).specifier), "")).lstrip("=")
         for stack in stacks:
-            if stack.is_for_release(package, specifier.lstrip("=")):
+            if stack.is_for_release(package, version):
                 rows |= {get_package_name(row): row for row in stack.requires}
                 build |= {get_package_name(row): row for row in stack.build}
-    added = tuple(row for name, row in rows.items() if name not in pinned)
+    added = {name: row for name, row in rows.items() if name not in pins}
     return added, tuple(build.values())
 
 

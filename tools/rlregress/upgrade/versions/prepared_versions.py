@@ -255,7 +255,7 @@ def _describe_further_packages(
         base: name -> version in the user's environment below; None: this process's is below.
     """
     for name, version in map_versions_by_name(rows).items():
-        if name not in requested.packages:
+        if name not in requested.pins:
             below = installed.find_installed_version(name) if base is None else base.get(name)
             if below is not None:
                 yield f"{name} {version} instead of {below}"

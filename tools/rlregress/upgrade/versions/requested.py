@@ -62,9 +62,9 @@ class RequestedVersion:
     base: Path | None = None
 
     @property
-    def packages(self) -> frozenset[str]:
-        """Canonical names of the packages that it pins."""
-        return frozenset(map(get_package_name, self.requirements))
+    def pins(self) -> dict[str, str]:
+        """Canonical name -> requirement, of the packages that it pins."""
+        return {get_package_name(row): row for row in self.requirements}
 
     @property
     def user_environment(self) -> Path | None:
@@ -82,7 +82,7 @@ class RequestedVersion:
     def add_missing_pins(self, pins: Sequence[str]) -> RequestedVersion:
         """Add the pins of packages that are not pinned yet."""
         rows = _parse_pinned_rows(list(pins), " ".join(pins))
-        added = [row for row in rows if get_package_name(row) not in self.packages]
+        added = [row for row in rows if get_package_name(row) not in self.pins]
         text = " ".join([self.text, *added])
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
 

@@ -164,7 +164,7 @@ def _resolve_to_common_versions(
 
 def _list_packages_not_unified(old: ResolverInput, new: ResolverInput) -> set[str]:
     """Return packages that may differ: the user pins them, or the stacks pin them differently."""
-    users = map_versions_by_name([*old.pins, *new.pins]).keys()
+    users = map_versions_by_name([*old.pins.values(), *new.pins.values()]).keys()
     rows = new.pinned_versions
     # two separate environments can share a version of torch: it need not be the installed one
     torch = () if old.complete and new.complete else ("torch",)
@@ -183,7 +183,8 @@ def _add_packages_of_other_version(
     old: ResolvedPins, new: ResolvedPins
 ) -> tuple[ResolvedPins, ResolvedPins]:
     """Give each version the packages that only the other needs, and note remaining differences."""
-    users = map_versions_by_name([*old.problem.pins, *new.problem.pins]).keys()
+    pins = [*old.problem.pins.values(), *new.problem.pins.values()]
+    users = map_versions_by_name(pins).keys()
     if not (old.problem.complete or new.problem.complete):
         shared = {**new.rows, **old.rows}
         shared = {name: row for name, row in shared.items() if name not in users}

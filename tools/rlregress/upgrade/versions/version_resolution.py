@@ -40,9 +40,9 @@ class ResolverInput:
     """The input of the resolver for one version: its requirements and how to resolve them.
 
     Attributes:
-        pins: what the user asks for. ``fixed`` ones, by name, are replaced, as their metadata
-            contradicts other pins or cannot be read.
-        defaults: versions on which old releases are known to run.
+        pins: name -> requirement that the user asks for. The metadata of ``fixed`` ones contradicts
+            other pins or cannot be read.
+        defaults: name -> version on which old releases are known to run.
         build: versions of what builds a package that is published as source only.
         own: further packages that probes and trainings need.
         held: packages that stay as they are installed.
@@ -52,22 +52,27 @@ class ResolverInput:
             would: they stay unless a requirement forbids it. None: this process's environment.
     """
 
-    pins: tuple[str, ...]
-    defaults: tuple[str, ...] = ()
+    pins: Mapping[str, str]
+    defaults: Mapping[str, str] = field(default_factory=dict)
     build: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     held: frozenset[str] = frozenset()
     complete: bool = False
     lock: bool = False
-    fixed: Mapping[str, str] = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     python: str = ""
     base: Mapping[str, str] | None = None
 
     @property
+    def rows(self) -> dict[str, str]:
+        """Return name -> requirement: what the user asks for, and further defaults."""
+        return {**self.pins, **self.defaults}
+
+    @property
     def pinned_versions(self) -> dict[str, str]:
-        """Return package -> pinned version: the pins of the user override those of an old stack."""
-        return map_versions_by_name([*self.defaults, *self.pins])
+        """Return package -> pinned version, of the user or of an old stack."""
+        return map_versions_by_name(self.rows.values())
 
     def resolve_to_versions(self, preferred: Mapping[str, str] | None = None) -> ResolvedPins:
         """Resolve the requirements; return the version of every package that is needed.
@@ -78,11 +83,11 @@ class ResolverInput:
         Raises:
             UserError: no versions meet the requirements; the message explains why.
         """
-        rows = [*self.pins, *self.defaults]
-        fixed = {get_package_name(row): row for row in rows if get_package_name(row) in self.fixed}
+        rows = self.rows
+        fixed = {name: rows.pop(name) for name in self.fixed}
         present = installed.map_installed_versions() if self.base is None else self.base
         files = {
-            "given.in": [*(row for row in rows if row not in fixed.values()), *self.own],
+            "given.in": [*rows.values(), *self.own],
             "never.txt": [f"{name} ; {_NEVER}" for name in sorted({*self.held, *self.fixed})],
             "build.txt": self.build,
             # uv keeps the versions that its output file already holds where they fit
@@ -106,8 +111,8 @@ class ResolverInput:
 
     @property
     def requirements_text(self) -> str:
-        """Return the requirements to resolve (pins and default rows), separated by blanks."""
-        return " ".join([*self.pins, *self.defaults])
+        """Return the requirements to resolve, separated by blanks."""
+        return " ".join(self.rows.values())
 
 
 @dataclass(frozen=True)
@@ -134,13 +139,12 @@ class ResolvedPins:
         if self.problem.base is not None:
             base_rows = {f"{name}=={version}" for name, version in self.problem.base.items()}
             return [row for _, row in sorted(self.rows.items()) if row not in base_rows]
-        pinned = set(map(get_package_name, self.problem.pins))
         return [
             row
             for name, row in sorted(self.rows.items())
             if not (
                 installed.is_unaltered_release_installed
-                if name in pinned
+                if name in self.problem.pins
                 else installed.is_version_installed
             )(row)
         ]
@@ -161,20 +165,15 @@ def make_resolver_input(version: RequestedVersion, adapters: Sequence[Adapter]) 
 
     A version with another torch or Python needs a separate environment.
     """
-    is_lock = version.lock is not None
+    pins, is_lock = version.pins, version.lock is not None
     if version.base is not None:
         python = find_interpreter_of_environment(version.base)
         base = interpreters.map_interpreter_versions(python)
-        return ResolverInput(version.requirements, lock=is_lock, python=python, base=base)
-    defaults, build = (
-        ((), ()) if is_lock else known_good_pins.choose_known_good_versions(version.requirements)
-    )
-    problem = ResolverInput(version.requirements, defaults, build, lock=is_lock)
-    named = version.packages | {get_package_name(row) for row in defaults}
-    if version.python or any(
-        get_package_name(row) == "torch" and not installed.is_version_installed(row)
-        for row in version.requirements
-    ):
+        return ResolverInput(pins, lock=is_lock, python=python, base=base)
+    defaults, build = ({}, ()) if is_lock else known_good_pins.choose_known_good_versions(pins)
+    problem = ResolverInput(pins, defaults, build, lock=is_lock)
+    named = frozenset(problem.rows)
+    if version.python or ("torch" in pins and not installed.is_version_installed(pins["torch"])):
         ours = (
             # others may not be published for another Python
             sorted(set(map(get_package_name, dependencies.ESSENTIAL)) - named)
@@ -188,7 +187,7 @@ def make_resolver_input(version: RequestedVersion, adapters: Sequence[Adapter]) 
         *dependencies.list_suite_requirements(named),
         *dependencies.list_requirements_of_fixed(fixed_packages, named),
     )
-    pins = tuple(row for row in version.requirements if get_package_name(row) not in fixed_packages)
+    pins = {name: row for name, row in pins.items() if name not in fixed_packages}
     return replace(problem, pins=pins, own=own, held=fixed_packages)
 
 
@@ -222,9 +221,8 @@ def resolve_version_relaxing_pins(
         if not requested.lock:
             raise
     # a lock file is taken at its word
-    rows = {get_package_name(row): row for row in requested.pins}
     notes = ("the pins of the lock file contradict each other, and are taken as they are",)
-    return ResolvedPins(rows, least, notes)
+    return ResolvedPins(requested.pins, least, notes)
 
 
 def _relax_contradicted_pins(requested: ResolverInput, log: cached_folders.Log) -> ResolverInput:
@@ -233,39 +231,37 @@ def _relax_contradicted_pins(requested: ResolverInput, log: cached_folders.Log) 
     Raises:
         UserError: two pins of the user contradict each other.
     """
-    pinned_versions = requested.pinned_versions
-    fixed, rows = {}, []
+    versions, pins = requested.pinned_versions, map_versions_by_name(requested.pins.values())
+    fixed, rows = set(), []
     failed: UserError | None = None
-    for name in sorted(pinned_versions.keys() - {"torch"}):
-        row = f"{name}=={pinned_versions[name]}"
+    for name in sorted(versions.keys() - {"torch"}):
+        row = f"{name}=={versions[name]}"
         try:
-            needed = list(
-                distribution_metadata.list_requirements(
-                    _find_pinned_distribution(name, row, requested, log)
-                )
-            )
+            distribution = _find_pinned_distribution(name, row, requested, log)
         except installer.Unreachable:
             raise
         except UserError as error:
             # raised at the end only: two pins that contradict each other would explain more
             failed = failed or error
             continue
-        pinned = [
-            (r, pinned_versions[get_package_name(r)])
-            for r in needed
-            if get_package_name(r) in pinned_versions
+        needed = [
+            (get_package_name(requirement), requirement)
+            for requirement in distribution_metadata.list_requirements(distribution)
         ]
         unfit = [
-            (r, v) for r, v in pinned if not distribution_metadata.does_range_admit(r.specifier, v)
+            (n, r)
+            for n, r in needed
+            if n in versions
+            and not distribution_metadata.does_range_admit(r.specifier, versions[n])
         ]
-        if not requested.lock:
-            _refuse_pins_below_needed(row, unfit, map_versions_by_name(requested.pins))
+        if name in pins and not requested.lock:
+            _refuse_pins_below_needed(row, unfit, pins)
         if unfit or wheels.locate_folder_of_pin("wheels", row, requested.python).exists():
-            fixed[name] = pinned_versions[name]
-            rows += [str(r) for r in needed if get_package_name(r) not in pinned_versions]
+            fixed.add(name)
+            rows += [str(r) for n, r in needed if n not in versions]
     if failed is not None:
         raise failed
-    return replace(requested, fixed=fixed, own=(*requested.own, *rows))
+    return replace(requested, fixed=frozenset(fixed), own=(*requested.own, *rows))
 
 
 def _find_pinned_distribution(
@@ -282,18 +278,14 @@ def _find_pinned_distribution(
 
 
 def _refuse_pins_below_needed(
-    pin: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]
+    pin: str, unfit: Iterable[tuple[str, Requirement]], pins: Mapping[str, str]
 ) -> None:
     """Raise UserError for a pin below what another pin needs; one above it may well run."""
-    for requirement, version in unfit:
-        if (
-            get_package_name(pin) in pins
-            and get_package_name(requirement) in pins
-            and _is_version_below(requirement, version)
-        ):
+    for name, requirement in unfit:
+        if name in pins and _is_version_below(requirement, pins[name]):
             raise UserError(
-                f"{pin} needs {requirement}, and {get_package_name(requirement)}=={version} "
-                "is pinned: leave one of the two out, or pin another version"
+                f"{pin} needs {requirement}, and {name}=={pins[name]} is pinned: leave one of the "
+                "two out, or pin another version"
             )
 
 
