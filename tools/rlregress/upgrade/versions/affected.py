@@ -85,7 +85,11 @@ def list_distributions_of_adapter(adapter: Adapter) -> set[str]:
 
 def list_framework_distributions() -> set[str]:
     """Return the canonical names of the packages of all frameworks."""
-    return set().union(*map(list_distributions_of_adapter, frameworks.list_adapters()))
+    return {
+        name
+        for adapter in frameworks.list_adapters()
+        for name in list_distributions_of_adapter(adapter)
+    }
 
 
 def _has_package_of(adapter: Adapter, version: RequestedVersion) -> bool:

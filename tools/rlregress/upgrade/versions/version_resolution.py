@@ -170,7 +170,7 @@ def make_resolver_input(version: RequestedVersion, adapters: Sequence[Adapter]) 
         python = find_interpreter_of_environment(version.base)
         base = interpreters.map_interpreter_versions(python)
         return ResolverInput(pins, lock=is_lock, python=python, base=base)
-    defaults, build = ({}, ()) if is_lock else known_good_pins.choose_known_good_versions(pins)
+    defaults, build = known_good_pins.choose_known_good_versions({} if is_lock else pins)
     problem = ResolverInput(pins, defaults, build, lock=is_lock)
     named = frozenset(problem.rows)
     if version.python or ("torch" in pins and not installed.is_version_installed(pins["torch"])):
