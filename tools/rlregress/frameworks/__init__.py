@@ -68,7 +68,7 @@ def _load_third_party_adapter(point: EntryPoint) -> Adapter:
 
 def _suggest_framework_name(name: str) -> str:
     """Return a hint for an unknown name: the framework with this package name, or similar names."""
-    for adapter in list_adapters():
+    for adapter in map(get_adapter, list_framework_names()):
         own = adapter.framework
         words = (own.title, adapter.name, *own.packages[:1], *own.modules[:1])
         spelt = {word.lower().replace("-", "_") for word in words}
