@@ -442,7 +442,7 @@ def _mark_conditional_expressions(
     Args:
         certain_lines: lines that also hold code which always runs.
     """
-    first = _list_parts_that_run_first(node)
+    first = list_parts_that_run_first(node)
     after_first = certain_lines.union(*map(_list_lines, first)) if first else certain_lines
     for field, value in ast.iter_fields(node):
         # types may be kept as they are written
@@ -476,7 +476,7 @@ def _only_declares(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.AnnAssign) and statement.value is None
 
 
-def _list_parts_that_run_first(node: ast.AST) -> list[Any]:
+def list_parts_that_run_first(node: ast.AST) -> list[Any]:
     """Return the part of a node that runs before its other parts, which then may not run."""
     if isinstance(node, (ast.IfExp, ast.Assert)):
         return [node.test]

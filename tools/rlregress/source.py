@@ -6,8 +6,9 @@ Runs inside foreign and old environments: standard library only, Python 3.10 syn
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -124,6 +125,14 @@ def list_files_below(
 def list_sources_below(folder: Path, without: Collection[str] = ("__pycache__",)) -> Iterator[Path]:
     """Yield the Python sources below a folder, as ``list_files_below``."""
     return (path for path in list_files_below(folder, without) if path.suffix == ".py")
+
+
+def digest_files(paths: Iterable[Path], folder: Path) -> str:
+    """Return the SHA-256 over the paths of files below a folder, and their contents."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def replace_one_occurrence(source: str, old: str, new: str, occurrence: int = 0) -> str | None:

@@ -37,7 +37,7 @@ from rlregress_power import histories_text, release_histories
 
 def _list_adapters() -> list[Adapter]:
     """List the adapters that this repository has expectations of."""
-    adapters = map(frameworks.get_adapter, frameworks.list_framework_names())
+    adapters = frameworks.list_adapters()
     return [adapter for adapter in adapters if adapter.framework.expectations is None]
 
 

@@ -117,8 +117,10 @@ def _explain_step_by_code(
     If none does, return all differing functions, and False.
     """
     requested_versions = _get_requested_versions(versions)
-    pair = resolved.resolve_pair(
-        *requested_versions, affected.list_packages_pinned_apart(*requested_versions), adapters
+    pair = resolved.ResolvedPair(
+        *resolved.resolve_versions(*requested_versions, adapters),
+        affected.list_packages_pinned_apart(*requested_versions),
+        adapters,
     )
     prepared = prepared_versions.prepare_versions(pair)
     pieces = [p for p in inventory.list_differences(pair, *prepared).pieces if p.how != WORDING]

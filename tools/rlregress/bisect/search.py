@@ -285,7 +285,7 @@ class Search:
         if with_shared and self.shared and version.requirements:
             version = version.add_missing_pins(self.shared)
         _, resolved_version = resolved.resolve_versions(
-            RequestedVersion("installed"), version, self.adapters, cached_folders.ignore_message
+            RequestedVersion("installed"), version, self.adapters
         )
         parts = [*self._list_cache_key_texts(resolved_version), *self._cache_key_texts_of_search]
         folder = cached_folders.locate_cache() / "versions" / state.name_recordings_folder(parts)
@@ -304,8 +304,8 @@ class Search:
             interpreters.make_installation_tag(version.requested.python),
             *files,
             *sorted(version.versions.rows.values()),
-            *version.versions.tools,
-            *([] if version.own_environment else self._installed_base),
+            *version.versions.problem.build,
+            *([] if version.versions.problem.complete else self._installed_base),
         ]
 
 

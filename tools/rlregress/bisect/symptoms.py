@@ -397,7 +397,7 @@ def _check_version_is_not_hidden(words: Sequence[str], prepared: PreparedVersion
     """Raise UserError if Python would import something else before the version."""
     tree = prepared.requested.tree
     if tree is None:
-        modules = {name.replace("-", "_") for name in prepared.requested.packages}
+        modules = {name.replace("-", "_") for name in prepared.requested.pins}
     else:
         modules = {
             name

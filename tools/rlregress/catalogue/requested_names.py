@@ -37,10 +37,7 @@ def select_adapters(names: Sequence[str]) -> list[Adapter]:
     if not adapters:
         raise UserError(
             "no framework is installed; install one of: "
-            + ", ".join(
-                frameworks.get_adapter(name).framework.packages[0]
-                for name in frameworks.list_framework_names()
-            )
+            + ", ".join(adapter.framework.packages[0] for adapter in frameworks.list_adapters())
             + "; all of them with: pip install 'rlregress[all]'"
         )
     return adapters
@@ -73,18 +70,14 @@ def find_detail_ids(names: Sequence[str]) -> frozenset[str]:
 def list_algorithms() -> frozenset[str]:
     """Return the algorithms of all known frameworks."""
     return frozenset(
-        a
-        for name in frameworks.list_framework_names()
-        for a in frameworks.get_adapter(name).framework.algorithms
+        a for adapter in frameworks.list_adapters() for a in adapter.framework.algorithms
     )
 
 
 def list_algorithms_without_returns() -> frozenset[str]:
     """Return the algorithms that are only tested for behaviour, over all known frameworks."""
     return frozenset(
-        a
-        for name in frameworks.list_framework_names()
-        for a in frameworks.get_adapter(name).framework.behavior_only
+        a for adapter in frameworks.list_adapters() for a in adapter.framework.behavior_only
     )
 
 

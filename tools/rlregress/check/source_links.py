@@ -14,7 +14,6 @@ from packaging.version import Version
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import Text, expect_value
-from rlregress.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,23 @@ class _Release:
     """A release that was installed from an index.
 
     Attributes:
-        hashes: file -> algorithm and digest, as recorded by the installer.
+        files: path -> file with its hash, as recorded by the installer.
     """
 
     url: str
-    hashes: dict[str, tuple[str, str]]
+    files: dict[str, importlib.metadata.PackagePath]
+
+
+def is_as_installed(path: Path, recorded: importlib.metadata.PackagePath) -> bool:
+    """Return whether a file has the hash that its installer recorded, or none is recorded.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if recorded.hash is None:
+        return True
+    digest = urlsafe_b64encode(hashlib.new(recorded.hash.mode, path.read_bytes()).digest())
+    return digest.rstrip(b"=").decode() == recorded.hash.value.rstrip("=")
 
 
 def find_source_url(path: Path | None, file: str) -> str:
@@ -49,10 +60,8 @@ def find_source_url(path: Path | None, file: str) -> str:
     if path is None or not path.as_posix().endswith(f"/{file}"):
         return ""
     for release in _find_releases_in_folder(path.parents[file.count("/")]):
-        if file in release.hashes:
-            algorithm, recorded_digest = release.hashes[file]
-            digest = urlsafe_b64encode(hashlib.new(algorithm, path.read_bytes()).digest())
-            is_unchanged = digest.rstrip(b"=").decode() == recorded_digest
+        if file in release.files:
+            is_unchanged = is_as_installed(path, release.files[file])
             return release.url.replace("{file}", file) if is_unchanged else ""
     return ""
 
@@ -60,13 +69,8 @@ def find_source_url(path: Path | None, file: str) -> str:
 @cache
 def _find_releases_in_folder(folder: Path) -> list[_Release]:
     """Return the releases in a folder of packages that were installed from an index."""
-    try:
-        link_file: _File = datafiles.read_data_file(
-            suite.locate_baselines() / "source_links.toml", _File
-        )
-    except UserError:
-        # installed without the suite
-        return []
+    path = suite.locate_baselines() / "source_links.toml"
+    link_file: _File = datafiles.read_data_file(path, _File)
     releases = []
     for source in link_file.source:
         for distribution in importlib.metadata.distributions(
@@ -77,10 +81,8 @@ def _find_releases_in_folder(folder: Path) -> list[_Release]:
             plain = not (
                 version.is_prerelease or version.local or distribution.read_text("direct_url.json")
             )
-            hashes = {
-                path.as_posix(): (path.hash.mode, path.hash.value)
-                for path in (distribution.files or () if plain else ())
-                if path.hash is not None
-            }
-            releases.append(_Release(source.url.replace("{version}", distribution.version), hashes))
+            files = (distribution.files or ()) if plain else ()
+            recorded = {path.as_posix(): path for path in files if path.hash is not None}
+            url = source.url.replace("{version}", distribution.version)
+            releases.append(_Release(url, recorded))
     return releases

@@ -47,11 +47,7 @@ def _apply_common_options(arguments: list[str]) -> list[str]:
     """
     remaining: list[str] = []
     words = iter(arguments)
-    checkouts = {
-        f"--{a.name}": a
-        for a in map(frameworks.get_adapter, frameworks.list_framework_names())
-        if a.framework.checkout
-    }
+    checkouts = {f"--{a.name}": a for a in frameworks.list_adapters() if a.framework.checkout}
     for argument in words:
         if argument == "--":
             # the rest are arguments of a script

@@ -109,11 +109,7 @@ def bisect(
             job = jobs.build_script_job(
                 Path(script), arguments, split_comma_separated_names("--package", package), steps
             )
-            imports = (
-                affected.group_importable_names(*ends, affected.list_packages_pinned_apart(*ends))
-                if ends
-                else {}
-            )
+            imports = affected.group_importable_names(*ends) if ends else {}
             return symptoms.make_symptom_of_script(job, imports)
         if command:
             return symptoms.make_symptom_of_command(command)
@@ -179,12 +175,7 @@ def _select_adapters_of_versions(
         assert repository is not None
         commit = revisions.find_commit(repository, newest)
         with cached_folders.make_temporary_folder("bisect") as own:
-            version = RequestedVersion(
-                commit[:10], tree=revisions.check_out_commit(repository, commit, own)
-            )
-            return affected.list_affected_adapters(
-                version, version, frozenset(), for_script=for_script
-            )
-    return affected.list_affected_adapters(
-        *ends, affected.list_packages_pinned_apart(*ends), for_script=for_script
-    )
+            tree = revisions.check_out_commit(repository, commit, own)
+            version = RequestedVersion(commit[:10], tree=tree)
+            return affected.list_affected_adapters(version, version, for_script=for_script)
+    return affected.list_affected_adapters(*ends, for_script=for_script)

@@ -109,13 +109,12 @@ def _show_versions(is_requested: bool) -> None:
     if not is_requested:
         return
     typer.echo(f"rlregress {__version__}")
-    for name in frameworks.list_framework_names():
-        adapter = frameworks.get_adapter(name)
+    for adapter in frameworks.list_adapters():
         try:
             versions = ", ".join(f"{k} {v}" for k, v in adapter.code.map_package_versions().items())
         except UserError as error:
             versions = str(error)
-        typer.echo(f"{name}: {versions}")
+        typer.echo(f"{adapter.name}: {versions}")
     raise typer.Exit
 
 

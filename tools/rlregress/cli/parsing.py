@@ -154,11 +154,7 @@ def format_docstring_as_help(function: Callable[..., Any]) -> str:
 
 def make_help_on_common_options() -> str:
     """Return the help on options that every command takes."""
-    checkouts = [
-        f"--{a.name} FOLDER"
-        for a in map(frameworks.get_adapter, frameworks.list_framework_names())
-        if a.framework.checkout
-    ]
+    checkouts = [f"--{a.name} FOLDER" for a in frameworks.list_adapters() if a.framework.checkout]
     return f"Every command takes {', '.join([*checkouts, TRUST])}: see docs/commands.md."
 
 

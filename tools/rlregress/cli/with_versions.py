@@ -37,12 +37,7 @@ def find_or_make_environment(versions: str, store: Store) -> Runtime:
         requested.parse_requested_version(versions),
         requested.parse_requested_version(requested.INSTALLED),
     )
-    moving_packages = affected.list_packages_pinned_apart(base, new_request)
-    concerned = (
-        affected.list_affected_adapters(base, new_request, moving_packages)
-        if new_request != base
-        else []
-    )
+    concerned = affected.list_affected_adapters(base, new_request) if new_request != base else []
     if not concerned:
         raise UserError(
             f"{OPTION} is '{versions}', and that is installed; leave it out, or name another "

@@ -79,7 +79,7 @@ def collect_variables_of_remote_process() -> Mapping[str, str]:
     if os.environ.get("PYTHONPATH"):
         paths = os.environ["PYTHONPATH"].split(os.pathsep)
         values["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
-    for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
+    for adapter in frameworks.list_adapters():
         if adapter.framework.checkout and adapter.framework.checkout in os.environ:
             values[adapter.framework.checkout] = os.environ[adapter.framework.checkout]
     if os.environ.get(TRUST):

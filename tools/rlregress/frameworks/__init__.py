@@ -71,6 +71,11 @@ def get_adapter(name: str) -> Adapter:
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
 
 
+def list_adapters() -> list[Adapter]:
+    """Return the adapters of all known frameworks, sorted by their names."""
+    return [get_adapter(name) for name in list_framework_names()]
+
+
 def _load_third_party_adapter(point: EntryPoint) -> Adapter:
     """Return the adapter that a third party registers by an entry point."""
     module = point.value.partition(":")[0]
@@ -86,13 +91,12 @@ def _load_third_party_adapter(point: EntryPoint) -> Adapter:
 
 def _suggest_framework_name(name: str) -> str:
     """Return a hint for an unknown name: the framework with this package name, or similar names."""
-    for known_name in list_framework_names():
-        adapter = get_adapter(known_name)
+    for adapter in map(get_adapter, list_framework_names()):
         own = adapter.framework
-        words = (known_name, own.title, adapter.name, *own.packages[:1], *own.modules[:1])
+        words = (own.title, adapter.name, *own.packages[:1], *own.modules[:1])
         spelt = {word.lower().replace("-", "_") for word in words}
         if name.lower().replace("-", "_") in spelt:
-            return f"'{name}' is named '{known_name}' here"
+            return f"'{name}' is named '{adapter.name}' here"
     return suggest_names(name, list_framework_names())
 
 
@@ -115,8 +119,7 @@ def list_installed_adapters() -> list[Adapter]:
     The copy that is trained has the plain name, as in the names of its trainings.
     """
     adapters = []
-    for name in list_framework_names():
-        adapter = get_adapter(name)
+    for adapter in list_adapters():
         try:
             adapter.code.map_package_versions()
         except UserError:

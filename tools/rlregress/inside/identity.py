@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.metadata
 import importlib.util
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.extra_packages import EXTRAS, explain_installation
-from rlregress.source import list_files_below
+from rlregress.source import digest_files, list_sources_below
 
 #: packages that change results beside the framework itself
 _SURROUNDINGS = ("gymnasium", "mujoco", "numpy", "torch")
@@ -47,15 +46,11 @@ def digest_module_sources(module: str) -> str:
         raise UserError(f"the package '{module}' was not found on the path; install it")
     if spec.submodule_search_locations:
         folder = Path(next(iter(spec.submodule_search_locations)))
-        files = [path for path in list_files_below(folder) if path.suffix == ".py"]
+        files = list(list_sources_below(folder))
     else:
         folder = Path(str(spec.origin)).parent
         files = [Path(str(spec.origin))]
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.relative_to(folder).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest_files(files, folder)[:16]
 
 
 def digest_tested_sources(adapter: Adapter) -> dict[str, str]:

@@ -27,6 +27,7 @@ class Function:
         name: qualified name, such as "SAC.train"; ``MODULE`` or "<class> Name" for code at import.
         first, last: its first and last line.
         code: its text without docstrings, annotations and messages.
+        head: its kind, decorators and arguments, or bases; empty for a module.
         spoken: its text with messages.
         whole: its whole text.
         defines: functions and classes that it defines, in order, each with its block.
@@ -37,6 +38,7 @@ class Function:
     first: int
     last: int
     code: str
+    head: str = ""
     spoken: str = ""
     whole: str = ""
     defines: tuple[str, ...] = ()

@@ -137,7 +137,7 @@ def pytest_configure(config: pytest.Config) -> None:
             map(str, config.invocation_params.args), suite_options.NAMING
         )
         _check_paths_exist(config)
-        for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
+        for adapter in frameworks.list_adapters():
             if adapter.framework.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout_from_now_on(adapter, config.getoption(f"--{adapter.name}"))
         for requested in requested_names.select_adapters(

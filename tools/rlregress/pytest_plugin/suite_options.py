@@ -70,7 +70,7 @@ def add_suite_options(parser: pytest.Parser) -> None:
         default=0,
         help="number added to the seeds of probes and of behaviour tests (default: 0)",
     )
-    for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
+    for adapter in frameworks.list_adapters():
         if adapter.framework.checkout:
             group.addoption(
                 f"--{adapter.name}",

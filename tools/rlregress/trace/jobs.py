@@ -62,7 +62,7 @@ def build_script_job(
         raise UserError(
             f"there is no script {script}; expected a Python file, the script of a training"
         )
-    adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
+    adapters = frameworks.list_adapters()
     modules = [module for adapter in adapters for module in adapter.framework.modules]
     return {
         "script": str(resolve_real_path(script)),

@@ -106,8 +106,8 @@ def explain_why_not_trained(
     titles = ", ".join(adapter.framework.title for adapter in adapters)
     trained_anywhere = {
         algorithm
-        for name in frameworks.list_framework_names()
-        for algorithm in frameworks.get_adapter(name).framework.algorithms
+        for adapter in frameworks.list_adapters()
+        for algorithm in adapter.framework.algorithms
     }
     tested = {name for adapter in adapters for name in adapter.framework.behavior_only}
     folder_options = " or ".join(

@@ -67,7 +67,7 @@ from rlregress.upgrade.versions import (
 )
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.requested import RequestedVersion
-from rlregress.upgrade.versions.resolved import ResolvedPair, resolve_pair
+from rlregress.upgrade.versions.resolved import ResolvedPair, resolve_versions
 
 _FINISHED = ".finished"
 
@@ -97,7 +97,7 @@ def judge_upgrade(
     versions = requested.share_user_environment(*versions)
     pinned = affected.list_packages_pinned_apart(*versions)
     adapters = affected.list_affected_adapters(
-        *versions, pinned, options.frameworks, options.script is not None
+        *versions, options.frameworks, options.script is not None
     )
     if not adapters and options.checkpoint is not None:
         raise UserError(
@@ -156,7 +156,7 @@ def _prepare_and_compare_versions(
         OutOfTime: the minutes were over before anything could be compared.
     """
     progress.begin_stage("making both versions")
-    pair = resolve_pair(*versions, pinned, adapters, options.say)
+    pair = ResolvedPair(*resolve_versions(*versions, adapters, options.say), pinned, adapters)
     old, new = prepared_versions.prepare_versions(pair, options.say, options.lend)
     for line in (*old.lines, *new.lines):
         options.say(line)

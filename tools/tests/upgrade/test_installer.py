@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from rlregress import suite
 from rlregress.upgrade.versions import (
     cached_folders,
     distribution_metadata,
@@ -15,6 +16,7 @@ from rlregress.upgrade.versions import (
     requested,
 )
 from rlregress.upgrade.versions.resolved import resolve_versions
+from tools.tests.small_files import write_files
 
 UV_SAYS = [
     ("  cause: Because there is no version of a==9 and you require a==9, we can conclude",
@@ -116,12 +118,13 @@ def test_the_first_of_a_name_counts_and_what_has_none_is_left_out(tmp_path):
 
 
 @pytest.fixture
-def read(tmp_path):
-    """Read a file with the given lines."""
+def read(tmp_path, monkeypatch):
+    """Read a file with the given lines, which is then the only one."""
 
     def read_lines(*lines):
-        (tmp_path / "x.toml").write_text("\n".join(lines) + "\n")
-        return known_good_pins.read_stacks(tmp_path)
+        write_files(tmp_path, {"stacks/x.toml": "\n".join(lines) + "\n"})
+        monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
+        return known_good_pins.read_stacks()
 
     return read_lines
 
@@ -131,14 +134,14 @@ GOOD = ("[[stack]]", 'package = "A_b"', 'since = "1.0"', 'until = "2.0"', 'requi
 
 def test_a_stack_holds_from_one_release_up_to_another(read):
     """It adds only missing pins, with its tools: what the user pins wins."""
+    # every entry of the data is as it has to be
+    assert known_good_pins.read_stacks()
     (stack,) = read(*GOOD)
     versions = ["0.9", "1.0", "1.9.9", "2.0", "2.0rc1", "x"]
     assert [v for v in versions if stack.is_for_release("a-b", v)] == ["1.0", "1.9.9", "2.0rc1"]
     assert not any(stack.is_for_release("other", version) for version in versions)
-    # and every entry of the data is as it has to be
-    assert known_good_pins.read_stacks()
-    (stack,) = read(*GOOD[:4], 'requires = ["x==1", "y<3"]', 'build = ["tool==1"]')
-    defaults = known_good_pins.choose_known_good_versions(["a-b==1.5", "X==2"], [stack])
-    assert defaults == known_good_pins.KnownGoodPins(("y<3",), ("tool==1",))
-    defaults = known_good_pins.choose_known_good_versions(["a-b==2.5"], [stack])
-    assert defaults == known_good_pins.KnownGoodPins()
+    read(*GOOD[:4], 'requires = ["x==1", "y<3"]', 'build = ["tool==1"]')
+    defaults = known_good_pins.choose_known_good_versions({"a-b": "a-b==1.5", "x": "X==2"})
+    assert defaults == ({"y": "y<3"}, ("tool==1",))
+    defaults = known_good_pins.choose_known_good_versions({"a-b": "a-b==2.5"})
+    assert defaults == ({}, ())

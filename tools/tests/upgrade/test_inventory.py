@@ -53,7 +53,7 @@ def compare_distributions(tmp_path):
             runtime = Runtime(label, sys.executable, (str(root),))
             prepared.append(PreparedVersion(INSTALLED, runtime, "overlay"))
         resolved = [ResolvedVersion(label, INSTALLED) for label in VERSIONS]
-        return list_differences(ResolvedPair(*resolved, frozenset(pinned), (), {}), *prepared)
+        return list_differences(ResolvedPair(*resolved, frozenset(pinned), ()), *prepared)
 
     return compared
 

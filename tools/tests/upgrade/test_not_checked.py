@@ -127,7 +127,7 @@ def test_a_script_is_answered_before_details_are_probed(tmp_path, monkeypatch):
     monkeypatch.setattr(cascade, "compare_script", script)
     monkeypatch.setattr(version_fingerprints, "fingerprint_version", fingerprint)
     versions = [ResolvedVersion(label, RequestedVersion("x")) for label in VERSIONS]
-    pair = ResolvedPair(*versions, frozenset(), (frameworks.get_adapter("sb3"),), {})
+    pair = ResolvedPair(*versions, frozenset(), (frameworks.get_adapter("sb3"),))
     prepared = tuple(
         PreparedVersion(version.requested, Runtime(version.label), "tree") for version in versions
     )

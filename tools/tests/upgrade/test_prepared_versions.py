@@ -96,7 +96,7 @@ def base(tmp_path, monkeypatch):
 def resolve(old, new, adapters=()):
     """Return both versions, resolved and not yet installed."""
     versions = requested.parse_requested_version(old), requested.parse_requested_version(new)
-    return resolve_versions(*versions, list(adapters), cached_folders.ignore_message)
+    return resolve_versions(*versions, list(adapters))
 
 
 def pair(old, new, adapters=()):
@@ -346,10 +346,10 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
         requested.parse_requested_version(f"torch=={number}")
         for number in ("0.0.1", installed_torch)
     )
-    problem = version_resolution.make_resolver_input(other, [SB3], complete=True)
+    problem = version_resolution.make_resolver_input(other, [SB3])
+    assert problem.complete
     assert PACKAGE in problem.own
-    assert version_resolution.needs_another_torch(other)
-    assert not version_resolution.needs_another_torch(same)
+    assert not version_resolution.make_resolver_input(same, [SB3]).complete
 
 
 # -- what only one version installs ----------------------------------------------------------------
@@ -377,7 +377,7 @@ else:
 
 def hiding(old, new, adapters=(), lend=()):
     """Return both versions of an upgrade, with packages of only one hidden from the other."""
-    both = ResolvedPair(*resolve(old, new, adapters), frozenset(), tuple(adapters), {})
+    both = ResolvedPair(*resolve(old, new, adapters), frozenset(), adapters)
     return prepared_versions.prepare_versions(both, cached_folders.ignore_message, lend)
 
 
@@ -507,7 +507,7 @@ def install_into(environment, text):
     versions = requested.share_user_environment(
         requested.parse_requested_version(str(environment)), requested.parse_requested_version(text)
     )
-    resolved_versions = resolve_versions(*versions, [], cached_folders.ignore_message)
+    resolved_versions = resolve_versions(*versions, [])
     return [prepared_versions.prepare_version(version, []) for version in resolved_versions]
 
 

@@ -14,7 +14,7 @@ from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.versions import affected, installed
 from rlregress.upgrade.versions.requested import parse_requested_version
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
-from rlregress.upgrade.versions.version_resolution import ResolvedPins
+from rlregress.upgrade.versions.version_resolution import ResolvedPins, ResolverInput
 from tools.tests.small_files import write_files
 
 VERSION = importlib.metadata.version("gymnasium")
@@ -115,14 +115,13 @@ def test_a_tree_is_known_by_its_content(tmp_path):
 
 def _names(old, new, *named):
     versions = parse_requested_version(old), parse_requested_version(new)
-    packages = affected.list_packages_pinned_apart(*versions)
-    return [adapter.name for adapter in affected.list_affected_adapters(*versions, packages, named)]
+    return [adapter.name for adapter in affected.list_affected_adapters(*versions, named)]
 
 
 def _changes_physics(old, new):
     versions = ResolvedVersion("old", old), ResolvedVersion("new", new)
     packages = affected.list_packages_pinned_apart(old, new)
-    return ResolvedPair(*versions, packages, (), {}).changes_physics
+    return ResolvedPair(*versions, packages, ()).changes_physics
 
 
 def test_a_framework_is_concerned_by_its_own_packages(tmp_path):
@@ -148,7 +147,7 @@ def test_only_pins_that_differ_between_lock_files_count(lock):
     old = parse_requested_version(lock(f"{sb3}==2.0.0", *same, name="a"))
     new = parse_requested_version(lock(f"{sb3}==2.1.0", *same, name="b"))
     assert affected.list_packages_pinned_apart(old, new) == {sb3}
-    assert [adapter.name for adapter in affected.list_affected_adapters(old, new, {sb3})] == ["sb3"]
+    assert [adapter.name for adapter in affected.list_affected_adapters(old, new)] == ["sb3"]
     assert not _changes_physics(old, new)
     # nor does a pin of the installed version
     pins = parse_requested_version(lock(f"gymnasium=={VERSION}", "torchrl==0.1.0"))
@@ -208,8 +207,8 @@ def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
     assert installed.is_version_installed(pin)
     assert not installed.is_unaltered_release_installed(pin)
     assert "core.py is not as it was installed" in installed.explain_altered_package("gymnasium")
-    assert ResolvedPins({"gymnasium": pin}, pinned=["gymnasium"]).missing_rows == [pin]
-    assert ResolvedPins({"gymnasium": pin}).missing_rows == []
+    assert ResolvedPins({"gymnasium": pin}, ResolverInput({"gymnasium": pin})).missing_rows == [pin]
+    assert ResolvedPins({"gymnasium": pin}, ResolverInput({})).missing_rows == []
     numpy = f"numpy=={importlib.metadata.version('numpy')}"
     old, new = parse_requested_version(f"{pin} {numpy}"), parse_requested_version("numpy==1.0")
     assert affected.list_packages_pinned_apart(old, new) == {"gymnasium", "numpy"}

@@ -154,8 +154,7 @@ def test_the_packages_that_differ_are_among_what_is_traced():
     job = {"script": "train.py", "packages": []}
     old = parse_requested_version("typer==0.1.0 numpy==1.26.4")
     new = parse_requested_version("installed")
-    packages = affected.list_packages_pinned_apart(old, new)
-    imports = affected.group_importable_names(old, new, packages)
+    imports = affected.group_importable_names(old, new)
     assert make_script_training(job, imports).job["distributions"] == ["typer"]
     assert trace_worker.list_packages_of_distribution("typer") == ["typer"]
     assert trace_worker.list_packages_of_distribution("no-such-release") == []

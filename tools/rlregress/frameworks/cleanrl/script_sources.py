@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.metadata
 import os
 import re
@@ -21,6 +20,7 @@ from rlregress.frameworks.cleanrl.script import (
     read_script_text,
 )
 from rlregress.probing import installed_metadata
+from rlregress.source import digest_files
 
 #: names one folder, or several with the path separator between them.
 VARIABLE = "CLEANRL_HOME"
@@ -79,13 +79,9 @@ class Source:
     def digest_scripts(self, names: Iterable[str]) -> dict[str, str]:
         """Return SHA-256 digits of each script, by path, and of all modules beside them."""
         digests = {f"{_PACKAGE}/{name}.py": self.parse_script(name).sha256[:16] for name in names}
-        digest = hashlib.sha256()
         utilities = sorted((self.root / _UTILITIES).rglob("*.py"))
-        for path in utilities:
-            digest.update(path.relative_to(self.root).as_posix().encode())
-            digest.update(path.read_bytes())
         if utilities:
-            digests[_UTILITIES] = digest.hexdigest()[:16]
+            digests[_UTILITIES] = digest_files(utilities, self.root)[:16]
         return digests
 
     def copy_as_links_into(self, folder: Path) -> Path:

@@ -19,7 +19,7 @@ from rlregress.upgrade.culprits.delta_debugging import (
     Group,
     SearchSteps,
     find_functions_at_divergence,
-    join_earlier_culprits,
+    join_culprits,
     list_revertible_functions,
 )
 from rlregress.upgrade.differences.known_changes import make_dotted_name
@@ -138,8 +138,8 @@ def search_culprits(
     turns = _InterleavedSearches(trainings, record, limit)
     size = WAVE
     while order:
-        earlier = join_earlier_culprits([*turns.ended.values()])
-        reverted = {*earlier.influencing, *earlier.without_influence, *earlier.failed}
+        earlier = join_culprits([*turns.ended.values()])
+        reverted = {*earlier.influencing, *earlier.without_influence, *dict(earlier.failed)}
         order.sort(key=lambda item: reverted.issuperset(revertible[item.name]))
         if is_time_over():
             # no search begins any more

@@ -86,28 +86,16 @@ def _find_functions_at_divergence_or_error(
     return tuple(dict.fromkeys(nearest))
 
 
-@dataclass(frozen=True)
-class EarlierCulprits:
-    """The results of earlier searches, for other trainings.
-
-    Attributes:
-        influencing: functions whose reverting changes one of these trainings.
-        without_influence: other functions, whose reverting changes nothing in one of them.
-        failed: other functions, which cannot be reverted alone, each with the reason.
-    """
-
-    influencing: frozenset[ChangedPiece] = frozenset()
-    without_influence: frozenset[ChangedPiece] = frozenset()
-    failed: Mapping[ChangedPiece, str] = field(default_factory=dict)
-
-
-def join_earlier_culprits(all_culprits: Sequence[Culprits]) -> EarlierCulprits:
+def join_culprits(found: Sequence[Culprits]) -> Culprits:
     """Merge the culprits of several trainings; an influence on one of them counts for all."""
-    influencing = frozenset(f for culprits in all_culprits for f in culprits.confirmed_functions)
-    inert = frozenset(f for culprits in all_culprits for f in culprits.without_influence)
-    failed = {f: why for culprits in reversed(all_culprits) for f, why in culprits.failed
-              if f not in influencing | inert}  # fmt: skip
-    return EarlierCulprits(influencing, inert - influencing, failed)
+    influencing = dict.fromkeys(f for culprits in found for f in culprits.confirmed_functions)
+    inert = dict.fromkeys(f for culprits in found for f in culprits.without_influence)
+    failed = {f: why for culprits in reversed(found) for f, why in culprits.failed}
+    return Culprits(
+        influencing=tuple(influencing),
+        without_influence=tuple(f for f in inert if f not in influencing),
+        failed=tuple((f, why) for f, why in failed.items() if f not in influencing | inert),
+    )
 
 
 @dataclass(frozen=True)
@@ -196,14 +184,11 @@ class CulpritSearch:
     Args:
         training: it diverges.
         functions: the changed functions.
-        earlier: the results of other trainings, whose culprits are reverted first.
+        earlier: those of other trainings together, which are reverted first.
     """
 
     def __init__(
-        self,
-        training: ComparedTraining,
-        functions: Sequence[ChangedPiece],
-        earlier: EarlierCulprits,
+        self, training: ComparedTraining, functions: Sequence[ChangedPiece], earlier: Culprits
     ) -> None:
         #: the traces of the old version, and of the new one with ``_base`` reverted.
         self._training, self._base = training, Group()
@@ -212,7 +197,8 @@ class CulpritSearch:
         near = [function for function in self._place if is_revertible(function)]
         executed = [*near, *list_revertible_functions(training, functions)]
         self._executed = list(dict.fromkeys(executed))
-        failed = {f: earlier.failed[f] for f in self._executed[len(near) :] if f in earlier.failed}
+        reasons = dict(earlier.failed)
+        failed = {f: reasons[f] for f in self._executed[len(near) :] if f in reasons}
         self._findings = _Findings(failed=failed)
         self._whole: bool | None = None
         self._open: list[ChangedPiece] = []
@@ -315,7 +301,7 @@ class CulpritSearch:
         )
         level = _SearchPass()
         groups = _group_functions_to_revert_first(
-            ranked, self._earlier.without_influence.difference(near)
+            ranked, frozenset(self._earlier.without_influence).difference(near)
         )
         while groups:
             trials = yield from self._revert_groups(groups)

@@ -48,18 +48,9 @@ _Node = TypeVar("_Node", bound=ast.AST)
 _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 #: calls that print or log something and compute nothing.
 WORDS = frozenset(
-    {
-        "warn",
-        "warning",
-        "info",
-        "debug",
-        "print",
-        "deprecated",
-        "setFormatter",
-        "addHandler",
-        "setLevel",
-    }
-)
+    {"warn", "warning", "info", "debug", "print", "deprecated",
+     "setFormatter", "addHandler", "setLevel"}
+)  # fmt: skip
 #: what a message may be made with.
 _WORDING = frozenset({"str", "repr", "len", "format", "join", "type"})
 #: decorators that only a type checker reads.
@@ -112,7 +103,13 @@ def find_changed_pieces(old: Sequence[str], new: Sequence[str]) -> list[ChangedP
     # also for a class that has moved to another file
     stayed = classes[0] & classes[1]
     # read once: of a package that has moved to another folder, every module is new
-    imported = {word for path in old_files.values() for word in _list_words_of_imports(path)}
+    imported = {
+        word
+        for path in old_files.values()
+        for line in path.read_bytes().splitlines()
+        if b"import" in line
+        for word in re.findall(rb"\w+", line)
+    }
     return _join_moved_pieces(
         [
             replace(
@@ -124,12 +121,6 @@ def find_changed_pieces(old: Sequence[str], new: Sequence[str]) -> list[ChangedP
             for piece in differing
         ]
     )
-
-
-def _list_words_of_imports(path: Path) -> Iterator[bytes]:
-    for line in path.read_bytes().splitlines():
-        if b"import" in line:
-            yield from re.findall(rb"\w+", line)
 
 
 def _is_named_by_old_code(piece: ChangedPiece, imported: Collection[bytes]) -> bool:
@@ -266,12 +257,14 @@ def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         # first, as each of the texts below removes parts of the tree: inner pieces, types, messages
         defines, acts = tuple(_list_definitions_in_order(node.body, "")), _acts_when_defined(node)
-        full_text, (spoken, code) = _dump_without_inner_pieces(node), _dump_code(node)
+        head = "" if isinstance(node, ast.Module) else dump_signature(node)
+        full_text, (spoken, code) = _dump_without_inner_pieces(node), _dump_code(node, head)
         pieces[name] = Function(
             name=name,
             first=earlier.first,
             last=last,
             code=earlier.code + code,
+            head=earlier.head + head,
             spoken=earlier.spoken + spoken,
             whole=earlier.whole + full_text,
             defines=earlier.defines + defines,
@@ -390,23 +383,23 @@ def dump_signature(node: ast.ClassDef | _Function) -> str:
     return "\n".join(lines)
 
 
-def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> tuple[str, str]:
-    """Dump the statements of a piece with its messages, and without; the tree is modified.
+def _dump_code(node: ast.Module | ast.ClassDef | _Function, head: str) -> tuple[str, str]:
+    """Dump a piece below its head with its messages, and without; the tree is modified.
 
     Docstrings, and annotations without an effect, are in neither text.
     """
     is_module = isinstance(node, ast.Module)
     typed = isinstance(node, ast.ClassDef) and _acts_when_defined(node)
-    head = [] if isinstance(node, ast.Module) else [dump_signature(node)]
     saying = _WithoutDocstringsTypesAndVersion(typed, is_module)
     spoken = [saying.visit(_copy_node(x)) for x in node.body if not isinstance(x, _PIECES)]
     doing = _WithoutMessages(typed, is_module)
-    code = list(head)
+    code = [head] if head else []
+    rows = [*code, *map(ast.dump, filter(None, spoken))]
     # what is left out ends a group of imports
     for is_import, group in groupby(map(doing.visit, node.body), lambda x: isinstance(x, _IMPORTS)):
         statements = [statement for statement in group if statement is not None]
         code += _dump_sorted_imports(statements) if is_import else map(ast.dump, statements)
-    return "\n".join([*head, *map(ast.dump, filter(None, spoken))]), "\n".join(code)
+    return "\n".join(rows), "\n".join(code)
 
 
 def copy_without_messages(child: ast.stmt) -> ast.AST | None:

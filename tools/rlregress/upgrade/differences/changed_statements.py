@@ -15,7 +15,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
+from rlregress.marks import list_parts_that_run_first
 from rlregress.model.code import ChangedPiece
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.differences import changed_functions
@@ -259,24 +261,13 @@ def _list_bound_names(node: ast.stmt) -> Iterator[str]:
 class _AlwaysEvaluatedParts(ast.NodeTransformer):
     """Keeps the expressions of a statement that are evaluated whenever the statement runs."""
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        """Keep the first operand, which alone is evaluated for certain."""
-        node.values = node.values[:1]
+    def visit(self, node: ast.AST) -> Any:
+        """Keep the first operand, the condition or the first iterable of an expression."""
+        if isinstance(node, ast.Lambda):
+            # its body runs later or never
+            return ast.Constant("lambda")
+        if isinstance(node, ast.BoolOp):
+            node.values = node.values[:1]
+        elif isinstance(node, ast.expr) and (parts := list_parts_that_run_first(node)):
+            return self.visit(parts[0])
         return self.generic_visit(node)
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """Keep the condition: either branch may be left out."""
-        visited: ast.AST = self.visit(node.test)
-        return visited
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        """Drop the body, which runs later or never."""
-        return ast.Constant("lambda")
-
-    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        """Keep the first iterable: if it is empty, nothing else is evaluated."""
-        visited: ast.AST = self.visit(node.generators[0].iter)
-        return visited
-
-    visit_SetComp = visit_GeneratorExp = visit_ListComp  # type: ignore[assignment]
-    visit_DictComp = visit_ListComp  # type: ignore[assignment]

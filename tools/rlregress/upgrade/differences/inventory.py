@@ -289,7 +289,7 @@ def _list_compared_packages(
     resolved: ResolvedPair, old: PreparedVersion, new: PreparedVersion, paths: _ModulePaths
 ) -> list[ComparedPackage]:
     names = {m for adapter in resolved.adapters for m in adapter.framework.modules if m != "torch"}
-    names |= {str(name) for name in resolved.imports.get("trees", ())}
+    names |= {*resolved.imports["trees"]}
     places: tuple[dict[str, Path], dict[str, Path]] = ({}, {})
     for name, modules_of_versions in paths.items():
         for merged, modules in zip(places, modules_of_versions, strict=True):

@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import Text
-from rlregress.errors import UserError
 
 #: at most this share of the changed pieces may be taken as outside of training; else none is.
 MOST = 0.05
@@ -42,11 +41,7 @@ def load_outside_training_patterns() -> tuple[OutsideTrainingPattern, ...]:
     Raises:
         UserError: an entry is wrong.
     """
-    try:
-        path = suite.locate_baselines() / "outside_training.toml"
-    except UserError:
-        # installed without the suite
-        return ()
+    path = suite.locate_baselines() / "outside_training.toml"
     content: _File = datafiles.read_data_file(path, _File)
     return content.outside
 

@@ -194,14 +194,10 @@ def can_change_public_names(pieces: Iterable[ChangedPiece]) -> bool:
         or piece.runs_at_import
         or piece.was
         or piece.name.endswith("__init__")
-        or _HEADS.findall(piece.old.code) != _HEADS.findall(piece.new.code)
+        or piece.old.head != piece.new.head
         or _GOES.search(piece.new.whole)
         for piece in pieces
     )
-
-
-#: finds the decorators and arguments of each function definition in a dumped piece of code.
-_HEADS = re.compile(r"(?:Async)?FunctionDef\n(?:decorator .*\n)*arguments\(.*")
 
 
 def make_entry_not_compared(package: str, reason: str) -> PublicChange:

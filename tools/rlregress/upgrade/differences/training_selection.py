@@ -164,16 +164,13 @@ def _takes_effect_at_import(piece: ChangedPiece) -> bool:
     return (
         piece.old.acts
         or piece.new.acts
-        or _list_signature_rows(piece.old) != _list_signature_rows(piece.new)
+        or piece.old.head != piece.new.head
+        or _is_generator(piece.old) != _is_generator(piece.new)
     )
 
 
-def _list_signature_rows(function: Function) -> list[str]:
-    """Return rows of a function's dumped code: decorators, arguments, kind, and if it yields."""
-    heads = ("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef")
-    rows = [row for row in function.code.splitlines() if row.startswith(heads)]
-    is_generator = "Yield(" in function.code or "YieldFrom(" in function.code
-    return [*rows, f"generator {is_generator}"]
+def _is_generator(function: Function) -> bool:
+    return "Yield(" in function.code or "YieldFrom(" in function.code
 
 
 def _have_same_descriptions(paths: tuple[Path | None, Path | None]) -> bool:

@@ -489,11 +489,10 @@ def _prepare_release(release: str, log: Callable[[str], None]) -> tuple[Runtime,
         for adapter in saving:
             _check_imported_release(adapter)
         return make_current_runtime("old"), saving
-    pinned = affected.list_packages_pinned_apart(base, request)
     concerned = [
         adapter
-        for adapter in affected.list_affected_adapters(base, request, pinned)
-        if adapter.framework.packages[0] in request.packages
+        for adapter in affected.list_affected_adapters(base, request)
+        if adapter.framework.packages[0] in request.pins
     ]
     beneath = {module for adapter in concerned for module in adapter.framework.beneath}
     # a framework that another one builds on is pinned for its sake: only that one is recorded

@@ -10,7 +10,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade.versions import closures, installed, interpreters, working_tree
-from rlregress.upgrade.versions.distribution_metadata import Distributions, get_package_name
+from rlregress.upgrade.versions.distribution_metadata import Distributions
 from rlregress.upgrade.versions.requested import RequestedVersion
 
 #: packages that can change what an environment answers.
@@ -29,11 +29,7 @@ def list_unrelated_distributions(
     Args:
         distributions: those that either version finds; a name that is in neither may be related.
     """
-    framework_names = {
-        name
-        for adapter in map(frameworks.get_adapter, frameworks.list_framework_names())
-        for name in list_distributions_of_adapter(adapter)
-    } | _BELOW
+    framework_names = list_framework_distributions() | _BELOW
     installed_names: set[str] = set()
     related: set[str] = set()
     for version_distributions in distributions:
@@ -58,10 +54,8 @@ def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> 
     counts as the installed release. If nothing differs then, all pinned packages are returned, or
     none for two lock files.
     """
-    old_pins, new_pins = (
-        {get_package_name(row): row for row in version.requirements} for version in (old, new)
-    )
-    names = frozenset(old_pins) | frozenset(new_pins)
+    old_pins, new_pins = old.pins, new.pins
+    names = frozenset({**old_pins, **new_pins})
     if any(version.tree or version.environment for version in (old, new)):
         return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
 
@@ -89,6 +83,15 @@ def list_distributions_of_adapter(adapter: Adapter) -> set[str]:
     return {str(canonicalize_name(name)) for name in named}
 
 
+def list_framework_distributions() -> set[str]:
+    """Return the canonical names of the packages of all frameworks."""
+    return {
+        name
+        for adapter in frameworks.list_adapters()
+        for name in list_distributions_of_adapter(adapter)
+    }
+
+
 def _has_package_of(adapter: Adapter, version: RequestedVersion) -> bool:
     if version.tree is not None:
         if adapter.framework.checkout:
@@ -106,7 +109,6 @@ def _has_package_of(adapter: Adapter, version: RequestedVersion) -> bool:
 def list_affected_adapters(
     old: RequestedVersion,
     new: RequestedVersion,
-    pinned: frozenset[str],
     framework_names: Sequence[str] = (),
     for_script: bool = False,
 ) -> list[Adapter]:
@@ -115,14 +117,14 @@ def list_affected_adapters(
     The result is empty if two lock files differ in no dependency of a framework.
 
     Args:
-        pinned: packages that the two versions pin differently.
         for_script: only the packages of a script count, and they may be none of a framework.
 
     Raises:
         UserError: none of the packages is a framework or below one, or all are of frameworks that
             ``framework_names`` leaves out.
     """
-    all_adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
+    pinned = list_packages_pinned_apart(old, new)
+    all_adapters = frameworks.list_adapters()
     concerned = [
         adapter
         for adapter in all_adapters
@@ -147,7 +149,7 @@ def list_affected_adapters(
         owners = [
             adapter
             for adapter in all_adapters
-            if list_distributions_of_adapter(adapter) & (old.packages | new.packages)
+            if list_distributions_of_adapter(adapter) & {*old.pins, *new.pins}
         ]
         return owners or frameworks.list_installed_adapters()
     if concerned or (old.lock and new.lock):
@@ -157,7 +159,7 @@ def list_affected_adapters(
 
 def explain_tree_without_framework(tree: str) -> str:
     """Explain that a folder holds no framework, and what was expected."""
-    adapters = map(frameworks.get_adapter, frameworks.list_framework_names())
+    adapters = frameworks.list_adapters()
     modules = ", ".join(x.framework.modules[0] for x in adapters if x.framework.modules)
     return (
         f"{tree} holds no framework; expected a working tree with one of the packages {modules}, "
@@ -188,11 +190,10 @@ def _explain_no_framework(
     )
 
 
-def group_importable_names(
-    old: RequestedVersion, new: RequestedVersion, pinned: frozenset[str]
-) -> dict[str, list[str]]:
+def group_importable_names(old: RequestedVersion, new: RequestedVersion) -> dict[str, list[str]]:
     """Return what a script may import: "distributions" that differ, and modules of "trees"."""
     folders = [version.tree for version in (old, new) if version.tree is not None]
     roots = [root for tree in folders for root in working_tree.list_package_roots(tree)]
     modules = {module for root in roots for module in working_tree.list_modules_in_folder(root)}
-    return {"distributions": sorted(pinned - _BELOW), "trees": sorted(modules)}
+    distributions = list_packages_pinned_apart(old, new) - _BELOW
+    return {"distributions": sorted(distributions), "trees": sorted(modules)}

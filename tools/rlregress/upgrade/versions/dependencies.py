@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from rlregress import frameworks, suite
-from rlregress.errors import UserError
+from rlregress import suite
 from rlregress.frameworks.base import Adapter
 from rlregress.model.extra_packages import IN_BOTH_VERSIONS
-from rlregress.upgrade.versions import distribution_metadata, installed
+from rlregress.upgrade.versions import affected, distribution_metadata, installed
 
 #: what probes and recordings need on every version.
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
@@ -65,13 +64,8 @@ def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) ->
 
 def list_suite_requirements(pinned: frozenset[str]) -> list[str]:
     """Return the requirements of this library, without pinned packages and frameworks."""
-    excluded = {
-        canonicalize_name(p)
-        for a in map(frameworks.get_adapter, frameworks.list_framework_names())
-        for p in (*a.framework.packages, *a.framework.modules)
-    } | pinned
     # uv only installs the versions: it need not be in them
-    excluded |= {canonicalize_name("uv")}
+    excluded = affected.list_framework_distributions() | {"torch", "uv"} | pinned
     return sorted(
         row
         for row in _read_declared_requirements()
@@ -98,18 +92,11 @@ def list_framework_packages(adapters: Sequence[Adapter], pinned: frozenset[str])
 
 
 def _read_declared_requirements() -> list[str]:
-    try:
-        text = (suite.find_suite_root() / "pyproject.toml").read_text(encoding="utf-8")
-        project = tomllib.loads(text)["project"]
-        # of the extras only what is installed here, so that both versions lack the same packages
-        extra = [row for name in _EXTRAS for row in project["optional-dependencies"][name]]
-        rows = [*project["dependencies"], *filter(_is_requirement_installed, extra)]
-    except (UserError, OSError, ValueError, KeyError):
-        try:
-            rows = importlib.metadata.requires("rlregress") or list(ESSENTIAL)
-        except importlib.metadata.PackageNotFoundError:
-            rows = list(ESSENTIAL)
-    return [row for row in rows if "extra ==" not in row]
+    text = (suite.find_suite_root() / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    # of the extras only what is installed here, so that both versions lack the same packages
+    extra = [row for name in _EXTRAS for row in project["optional-dependencies"][name]]
+    return [*project["dependencies"], *filter(_is_requirement_installed, extra)]
 
 
 def _is_requirement_installed(text: str) -> bool:

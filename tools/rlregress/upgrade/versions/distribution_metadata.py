@@ -38,14 +38,9 @@ def map_distributions_by_name(
     """Return the distributions by canonical name, the first of each; nameless ones are left out."""
     named: dict[str, importlib.metadata.Distribution] = {}
     for distribution in distributions:
-        if name := get_canonical_name(distribution):
-            named.setdefault(name, distribution)
+        if name := _read_headers(distribution)["Name"]:
+            named.setdefault(str(canonicalize_name(name)), distribution)
     return named
-
-
-def get_canonical_name(distribution: importlib.metadata.Distribution) -> str:
-    """Return the canonical name; empty if the distribution has none."""
-    return str(canonicalize_name(_read_headers(distribution)["Name"] or ""))
 
 
 def get_version(distribution: importlib.metadata.Distribution) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
-from base64 import urlsafe_b64encode
 from functools import cache
+from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from rlregress.check.source_links import is_as_installed
 from rlregress.upgrade.versions import distribution_metadata
 
 
@@ -39,16 +39,12 @@ def explain_altered_package(package: str) -> str:
     if "dir_info" in source or "vcs_info" in source:
         return f"it was installed from {source['url']}"
     for file in distribution.files or ():
-        if file.suffix != ".py" or file.hash is None:
-            continue
-        path = distribution.locate_file(file)
         try:
-            with open(str(path), "rb") as opened:
-                digest = hashlib.new(file.hash.mode, opened.read()).digest()
+            path = Path(str(distribution.locate_file(file)))
+            if file.suffix == ".py" and not is_as_installed(path, file):
+                return f"{file} is not as it was installed"
         except OSError:
             return f"{file} is gone"
-        if urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value.rstrip("="):
-            return f"{file} is not as it was installed"
     return ""
 
 

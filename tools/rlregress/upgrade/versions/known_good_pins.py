@@ -6,9 +6,8 @@ published years later and breaks them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from packaging.requirements import Requirement
@@ -17,7 +16,6 @@ from pydantic import AfterValidator
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import Pin, Range, Text, is_version
-from rlregress.errors import UserError
 from rlregress.upgrade.versions.distribution_metadata import get_package_name
 
 
@@ -40,53 +38,38 @@ class Stack(Range):
         return package == self.package and is_version(version) and self.includes_version(version)
 
 
-@dataclass(frozen=True)
-class KnownGoodPins:
-    """Pins of packages with which old releases run, and of the tools that build them."""
-
-    rows: tuple[str, ...] = ()
-    build: tuple[str, ...] = ()
-
-
 def choose_known_good_versions(
-    pins: Iterable[str], stack_rows: Iterable[Stack] | None = None
-) -> KnownGoodPins:
-    """Return further packages in versions that are known to work with some pins.
+    pins: Mapping[str, str],
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return pins of further packages that are known to work with some pins, and of build tools.
+
+    Args:
+        pins: name -> requirement, as the further pins.
 
     Raises:
         UserError: an entry of the data is wrong.
     """
-    stack_rows = read_stacks() if stack_rows is None else list(stack_rows)
-    pinned = {
-        get_package_name(row): str(next(iter(Requirement(row).specifier), "")) for row in pins
-    }
+    stacks = read_stacks()
     rows: dict[str, str] = {}
     build: dict[str, str] = {}
-    for package, specifier in sorted(pinned.items()):
-        for stack in stack_rows:
-            if stack.is_for_release(package, specifier.lstrip("=")):
+    for package, pin in sorted(pins.items()):
+        version = str(next(iter(Requirement(pin).specifier), "")).lstrip("=")
+        for stack in stacks:
+            if stack.is_for_release(package, version):
                 rows |= {get_package_name(row): row for row in stack.requires}
                 build |= {get_package_name(row): row for row in stack.build}
-    added = tuple(row for name, row in rows.items() if name not in pinned)
-    return KnownGoodPins(added, tuple(build.values()))
+    added = {name: row for name, row in rows.items() if name not in pins}
+    return added, tuple(build.values())
 
 
-def read_stacks(folder: Path | None = None) -> list[Stack]:
+def read_stacks() -> list[Stack]:
     """Return all stacks of the suite, in the order of their files.
 
     Raises:
         UserError: an entry of the data is wrong.
     """
-    if folder is None:
-        try:
-            folder = suite.locate_baselines() / "stacks"
-        except UserError:
-            # installed without the suite
-            return []
-    files: list[_File] = [
-        datafiles.read_data_file(path, _File)
-        for path in datafiles.list_files_by_name(folder, "*.toml")
-    ]
+    paths = datafiles.list_files_by_name(suite.locate_baselines() / "stacks", "*.toml")
+    files: list[_File] = [datafiles.read_data_file(path, _File) for path in paths]
     return [stack for file in files for stack in file.stack]
 
 

@@ -180,19 +180,19 @@ def prepare_version(
     suffix = " on your environment" if python else ""
     if requested.tree is not None:
         runtime, unknown = _prepare_working_tree(label, requested.tree, adapters, log)
-        if resolved is not None and version.own_environment:
-            folder, _ = _reuse_or_install("environments", resolved, log, parent, requested.python)
+        if resolved is not None and resolved.problem.complete:
+            folder, _ = _reuse_or_install(resolved, log, parent)
             python = str(folder / "bin" / "python")
         elif resolved is not None and resolved.missing_rows and not python:
-            folder, _ = _reuse_or_install("overlays", resolved, log, parent, python)
+            folder, _ = _reuse_or_install(resolved, log, parent)
             runtime = replace(runtime, paths=(runtime.paths[0], str(folder), *runtime.paths[1:]))
         if python:
             copies = list_user_pythonpath_folders()
             own_paths = tuple(path for path in runtime.paths if path not in copies)
             runtime = replace(runtime, python=python, paths=own_paths)
         return PreparedVersion(requested, runtime, f"tree{suffix}", not_checked=unknown)
-    if resolved is not None and version.own_environment:
-        folder, cached = _reuse_or_install("environments", resolved, log, parent, requested.python)
+    if resolved is not None and resolved.problem.complete:
+        folder, cached = _reuse_or_install(resolved, log, parent)
         runtime = Runtime(label, python=str(folder / "bin" / "python"))
         because = "an overlay cannot hold another torch"
         if requested.python:
@@ -206,10 +206,10 @@ def prepare_version(
     if resolved is None or not rows:
         how = suffix.removeprefix(" on ") or "installed"
         return PreparedVersion(requested, runtime, how)
-    folder, cached = _reuse_or_install("overlays", resolved, log, parent, python)
+    folder, cached = _reuse_or_install(resolved, log, parent)
     runtime = replace(runtime, paths=(str(folder), *runtime.paths))
     notes = (*resolved.notes, *(() if python else _describe_conflicts(folder, adapters)))
-    further = tuple(_describe_further_packages(rows, requested, resolved.base))
+    further = tuple(_describe_further_packages(rows, requested, resolved.problem.base))
     why = () if python else tuple(_describe_altered_packages(rows))
     return PreparedVersion(
         requested, runtime, f"overlay{suffix}", cached, why, further=further, notes=notes
@@ -255,7 +255,7 @@ def _describe_further_packages(
         base: name -> version in the user's environment below; None: this process's is below.
     """
     for name, version in map_versions_by_name(rows).items():
-        if name not in requested.packages:
+        if name not in requested.pins:
             below = installed.find_installed_version(name) if base is None else base.get(name)
             if below is not None:
                 yield f"{name} {version} instead of {below}"
@@ -342,15 +342,15 @@ def _make_metadata_folder(distribution: str, version: str, log: cached_folders.L
 
 
 def _reuse_or_install(
-    kind: str, resolved: ResolvedPins, log: cached_folders.Log, parent: Path | None, python: str
+    resolved: ResolvedPins, log: cached_folders.Log, parent: Path | None
 ) -> tuple[Path, bool]:
     """Return a folder with exactly the resolved packages, and whether it existed before.
 
-    Args:
-        kind: "overlays", to put on the path, with what is not installed; or "environments", with
-            everything and an interpreter.
+    It is an overlay to put on the path, with what is not installed, or an environment with
+    everything and an interpreter.
     """
-    is_environment = kind == "environments"
+    is_environment, python = resolved.problem.complete, resolved.problem.python
+    kind = "environments" if is_environment else "overlays"
     rows = list(resolved.rows.values()) if is_environment else resolved.missing_rows
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
     name = f"{interpreters.make_installation_tag(python)}-{digest}"
@@ -370,6 +370,6 @@ def _reuse_or_install(
             command = [python or sys.executable, "-m", "venv", "--without-pip", str(target)]
             subprocess.run(command, check=True, capture_output=True)
             into = ["--python", str(target / own_python)]
-        wheels.install_exact_pins([*into, _COMPILE], rows, resolved.tools, log, python)
+        wheels.install_exact_pins([*into, _COMPILE], rows, resolved.problem.build, log, python)
 
     return folder, cached_folders.reuse_or_make_folder(folder, install, log)

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from rlregress import files, frameworks
 from rlregress.errors import UserError
 from rlregress.files import resolve_real_path
-from rlregress.source import list_sources_below
+from rlregress.source import digest_files, list_sources_below
 from rlregress.upgrade.versions import interpreters, revisions
 from rlregress.upgrade.versions.distribution_metadata import get_package_name
 
@@ -62,9 +62,9 @@ class RequestedVersion:
     base: Path | None = None
 
     @property
-    def packages(self) -> frozenset[str]:
-        """Canonical names of the packages that it pins."""
-        return frozenset(map(get_package_name, self.requirements))
+    def pins(self) -> dict[str, str]:
+        """Canonical name -> requirement, of the packages that it pins."""
+        return {get_package_name(row): row for row in self.requirements}
 
     @property
     def user_environment(self) -> Path | None:
@@ -74,17 +74,15 @@ class RequestedVersion:
     @property
     def key(self) -> str:
         """Return a digest of everything that decides the content of this version."""
-        digest = hashlib.sha256("\n".join(self.requirements).encode())
+        rows = [*self.requirements]
         if self.tree is not None:
-            for path in list_sources_below(self.tree, _IGNORED):
-                digest.update(str(path.relative_to(self.tree)).encode())
-                digest.update(path.read_bytes())
-        return digest.hexdigest()[:16]
+            rows.append(digest_files(list_sources_below(self.tree, _IGNORED), self.tree))
+        return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
 
     def add_missing_pins(self, pins: Sequence[str]) -> RequestedVersion:
         """Add the pins of packages that are not pinned yet."""
         rows = _parse_pinned_rows(list(pins), " ".join(pins))
-        added = [row for row in rows if get_package_name(row) not in self.packages]
+        added = [row for row in rows if get_package_name(row) not in self.pins]
         text = " ".join([self.text, *added])
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
 
@@ -182,7 +180,7 @@ def _find_tree_above_package(folder: Path) -> Path:
 
 def _map_short_names_to_packages() -> dict[str, str]:
     """Return short name or import name of a framework -> its package, where the two differ."""
-    adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
+    adapters = frameworks.list_adapters()
     named = {
         str(canonicalize_name(name)): adapter.framework.packages[0]
         for adapter in adapters

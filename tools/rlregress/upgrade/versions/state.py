@@ -13,7 +13,7 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
-from rlregress.source import list_sources_below
+from rlregress.source import digest_files, list_sources_below
 from rlregress.upgrade.versions import affected, closures
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 
@@ -80,23 +80,18 @@ def digest_own_code(*packages: str) -> str:
     Args:
         packages: further packages of the library.
     """
-    digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[2]
     files = [root / "source.py"]
     for part in (*OWN_PACKAGES, *packages):
         files += sorted((root / part).rglob("*.py"))
-    for path in files:
-        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    return digest.hexdigest()
+    return digest_files(files, root)
 
 
 def digest_own_code_and_tests() -> str:
     """Return a digest of the code that records and probes, and of the behaviour tests."""
-    digest = hashlib.sha256(digest_own_code().encode())
     folder = suite.find_suite_root() / "tests_behavior"
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())
-    return digest.hexdigest()
+    digests = digest_own_code(), digest_files(list_sources_below(folder), folder)
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def describe_machine_for_recordings() -> str:

@@ -36,49 +36,14 @@ _NEVER = "python_version < '0'"
 
 
 @dataclass(frozen=True)
-class ResolvedPins:
-    """The packages of an old or new version, resolved.
-
-    Attributes:
-        rows: canonical name -> ``name==version``, or a reference to an address.
-        notes: sentences on requirements that were relaxed.
-        tools: versions of what builds a package that is published as source only.
-        pinned: names that the user pins: these are installed as exactly that release. For other
-            packages, an installed package with that version number serves.
-        base: name -> version of the environment to install into; None: this process's.
-    """
-
-    rows: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    pinned: Sequence[str] = ()
-    base: Mapping[str, str] | None = None
-
-    @property
-    def missing_rows(self) -> list[str]:
-        """Return the packages that are not installed in the resolved version."""
-        if self.base is not None:
-            base_rows = {f"{name}=={version}" for name, version in self.base.items()}
-            return [row for _, row in sorted(self.rows.items()) if row not in base_rows]
-        return [
-            row
-            for name, row in sorted(self.rows.items())
-            if not (
-                installed.is_unaltered_release_installed
-                if name in self.pinned
-                else installed.is_version_installed
-            )(row)
-        ]
-
-
-@dataclass(frozen=True)
 class ResolverInput:
     """The input of the resolver for one version: its requirements and how to resolve them.
 
     Attributes:
-        pins: what the user asks for. ``fixed`` ones, by name, are replaced, as their metadata
-            contradicts other pins or cannot be read.
-        defaults: versions on which old releases are known to run.
+        pins: name -> requirement that the user asks for. The metadata of ``fixed`` ones contradicts
+            other pins or cannot be read.
+        defaults: name -> version on which old releases are known to run.
+        build: versions of what builds a package that is published as source only.
         own: further packages that probes and trainings need.
         held: packages that stay as they are installed.
         complete: a separate environment is resolved, which finds no installed packages.
@@ -87,21 +52,27 @@ class ResolverInput:
             would: they stay unless a requirement forbids it. None: this process's environment.
     """
 
-    pins: tuple[str, ...]
-    defaults: known_good_pins.KnownGoodPins = field(default_factory=known_good_pins.KnownGoodPins)
+    pins: Mapping[str, str]
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    build: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     held: frozenset[str] = frozenset()
     complete: bool = False
     lock: bool = False
-    fixed: Mapping[str, str] = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     python: str = ""
     base: Mapping[str, str] | None = None
 
     @property
+    def rows(self) -> dict[str, str]:
+        """Return name -> requirement: what the user asks for, and further defaults."""
+        return {**self.pins, **self.defaults}
+
+    @property
     def pinned_versions(self) -> dict[str, str]:
-        """Return package -> pinned version: the pins of the user override those of an old stack."""
-        return map_versions_by_name([*self.defaults.rows, *self.pins])
+        """Return package -> pinned version, of the user or of an old stack."""
+        return map_versions_by_name(self.rows.values())
 
     def resolve_to_versions(self, preferred: Mapping[str, str] | None = None) -> ResolvedPins:
         """Resolve the requirements; return the version of every package that is needed.
@@ -112,13 +83,13 @@ class ResolverInput:
         Raises:
             UserError: no versions meet the requirements; the message explains why.
         """
-        rows = [*self.pins, *self.defaults.rows]
-        fixed = {get_package_name(row): row for row in rows if get_package_name(row) in self.fixed}
+        rows = self.rows
+        fixed = {name: rows.pop(name) for name in self.fixed}
         present = installed.map_installed_versions() if self.base is None else self.base
         files = {
-            "given.in": [*(row for row in rows if row not in fixed.values()), *self.own],
+            "given.in": [*rows.values(), *self.own],
             "never.txt": [f"{name} ; {_NEVER}" for name in sorted({*self.held, *self.fixed})],
-            "build.txt": self.defaults.build,
+            "build.txt": self.build,
             # uv keeps the versions that its output file already holds where they fit
             "found.txt": [f"{name}=={v}" for name, v in {**present, **(preferred or {})}.items()],
         }
@@ -135,18 +106,48 @@ class ResolverInput:
         compiled = [Requirement(x.partition(" ;")[0]) for x in lines if x and x[0] not in "#- "]
         for requirement in compiled:
             requirement.extras = set()
-        return ResolvedPins(
-            {get_package_name(row): str(row) for row in compiled} | fixed,
-            self.notes,
-            self.defaults.build,
-            sorted(map(get_package_name, self.pins)),
-            self.base,
-        )
+        resolved = {get_package_name(row): str(row) for row in compiled} | fixed
+        return ResolvedPins(resolved, self, self.notes)
 
     @property
     def requirements_text(self) -> str:
-        """Return the requirements to resolve (pins and default rows), separated by blanks."""
-        return " ".join([*self.pins, *self.defaults.rows])
+        """Return the requirements to resolve, separated by blanks."""
+        return " ".join(self.rows.values())
+
+
+@dataclass(frozen=True)
+class ResolvedPins:
+    """The packages of an old or new version, resolved.
+
+    Attributes:
+        rows: canonical name -> ``name==version``, or a reference to an address.
+        problem: what was resolved.
+        notes: sentences on requirements that were relaxed.
+    """
+
+    rows: Mapping[str, str]
+    problem: ResolverInput
+    notes: tuple[str, ...] = ()
+
+    @property
+    def missing_rows(self) -> list[str]:
+        """Return the packages that are not installed in the resolved version.
+
+        What the user pins is installed as exactly that release. For other packages, an installed
+        package with that version number serves.
+        """
+        if self.problem.base is not None:
+            base_rows = {f"{name}=={version}" for name, version in self.problem.base.items()}
+            return [row for _, row in sorted(self.rows.items()) if row not in base_rows]
+        return [
+            row
+            for name, row in sorted(self.rows.items())
+            if not (
+                installed.is_unaltered_release_installed
+                if name in self.problem.pins
+                else installed.is_version_installed
+            )(row)
+        ]
 
 
 def map_versions_by_name(rows: Iterable[str]) -> dict[str, str]:
@@ -159,31 +160,20 @@ def map_versions_by_name(rows: Iterable[str]) -> dict[str, str]:
     return pinned
 
 
-def needs_another_torch(version: RequestedVersion) -> bool:
-    """Return whether a version needs another torch than the installed one."""
-    return any(
-        get_package_name(row) == "torch" and not installed.is_version_installed(row)
-        for row in version.requirements
-    )
+def make_resolver_input(version: RequestedVersion, adapters: Sequence[Adapter]) -> ResolverInput:
+    """Return the requirements to resolve for a version that pins something.
 
-
-def make_resolver_input(
-    version: RequestedVersion, adapters: Sequence[Adapter], complete: bool
-) -> ResolverInput:
-    """Return the requirements to resolve for a version that pins something."""
+    A version with another torch or Python needs a separate environment.
+    """
+    pins, is_lock = version.pins, version.lock is not None
     if version.base is not None:
         python = find_interpreter_of_environment(version.base)
         base = interpreters.map_interpreter_versions(python)
-        return ResolverInput(
-            version.requirements, lock=bool(version.lock), python=python, base=base
-        )
-    defaults = (
-        known_good_pins.choose_known_good_versions(version.requirements)
-        if version.lock is None
-        else known_good_pins.KnownGoodPins()
-    )
-    named = version.packages | {get_package_name(row) for row in defaults.rows}
-    if complete:
+        return ResolverInput(pins, lock=is_lock, python=python, base=base)
+    defaults, build = known_good_pins.choose_known_good_versions({} if is_lock else pins)
+    problem = ResolverInput(pins, defaults, build, lock=is_lock)
+    named = frozenset(problem.rows)
+    if version.python or ("torch" in pins and not installed.is_version_installed(pins["torch"])):
         ours = (
             # others may not be published for another Python
             sorted(set(map(get_package_name, dependencies.ESSENTIAL)) - named)
@@ -191,34 +181,27 @@ def make_resolver_input(
             else dependencies.list_suite_requirements(named)
         )
         own = (*ours, *dependencies.list_framework_packages(adapters, named))
-        return ResolverInput(
-            version.requirements,
-            defaults,
-            own,
-            complete=True,
-            lock=bool(version.lock),
-            python=version.python,
-        )
+        return replace(problem, own=own, complete=True, python=version.python)
     fixed_packages = dependencies.list_fixed_packages(adapters, named)
     own = (
         *dependencies.list_suite_requirements(named),
         *dependencies.list_requirements_of_fixed(fixed_packages, named),
     )
-    pins = tuple(row for row in version.requirements if get_package_name(row) not in fixed_packages)
-    return ResolverInput(pins, defaults, own, fixed_packages, lock=bool(version.lock))
+    pins = {name: row for name, row in pins.items() if name not in fixed_packages}
+    return replace(problem, pins=pins, own=own, held=fixed_packages)
 
 
 def resolve_version_relaxing_pins(
     requested: ResolverInput, log_message: cached_folders.Log
-) -> tuple[ResolverInput, ResolvedPins]:
-    """Resolve a version, relaxed step by step if pins contradict; return problem and solution.
+) -> ResolvedPins:
+    """Resolve a version, relaxed step by step if pins contradict.
 
     Raises:
         UserError: a pinned version does not exist, or pins contradict each other.
     """
     try:
-        if not requested.defaults.build:
-            return requested, requested.resolve_to_versions()
+        if not requested.build:
+            return requested.resolve_to_versions()
     except installer.Unreachable:
         raise
     except UserError:
@@ -226,21 +209,20 @@ def resolve_version_relaxing_pins(
     # a package is not built a second time only to read its requirements
     eased = _relax_contradicted_pins(requested, log_message)
     try:
-        return eased, eased.resolve_to_versions()
+        return eased.resolve_to_versions()
     except installer.Unreachable:
         raise
     except UserError as error:
         why = str(error).partition("together: ")[2] or str(error)
     least = replace(eased, own=(), notes=(f"not all that the suite needs fits: {why}",))
     try:
-        return least, least.resolve_to_versions()
+        return least.resolve_to_versions()
     except UserError:
         if not requested.lock:
             raise
     # a lock file is taken at its word
-    rows = {get_package_name(row): row for row in requested.pins}
     notes = ("the pins of the lock file contradict each other, and are taken as they are",)
-    return least, ResolvedPins(rows, notes, pinned=sorted(rows))
+    return ResolvedPins(requested.pins, least, notes)
 
 
 def _relax_contradicted_pins(requested: ResolverInput, log: cached_folders.Log) -> ResolverInput:
@@ -249,39 +231,37 @@ def _relax_contradicted_pins(requested: ResolverInput, log: cached_folders.Log) 
     Raises:
         UserError: two pins of the user contradict each other.
     """
-    pinned_versions = requested.pinned_versions
-    fixed, rows = {}, []
+    versions, pins = requested.pinned_versions, map_versions_by_name(requested.pins.values())
+    fixed, rows = set(), []
     failed: UserError | None = None
-    for name in sorted(pinned_versions.keys() - {"torch"}):
-        row = f"{name}=={pinned_versions[name]}"
+    for name in sorted(versions.keys() - {"torch"}):
+        row = f"{name}=={versions[name]}"
         try:
-            needed = list(
-                distribution_metadata.list_requirements(
-                    _find_pinned_distribution(name, row, requested, log)
-                )
-            )
+            distribution = _find_pinned_distribution(name, row, requested, log)
         except installer.Unreachable:
             raise
         except UserError as error:
             # raised at the end only: two pins that contradict each other would explain more
             failed = failed or error
             continue
-        pinned = [
-            (r, pinned_versions[get_package_name(r)])
-            for r in needed
-            if get_package_name(r) in pinned_versions
+        needed = [
+            (get_package_name(requirement), requirement)
+            for requirement in distribution_metadata.list_requirements(distribution)
         ]
         unfit = [
-            (r, v) for r, v in pinned if not distribution_metadata.does_range_admit(r.specifier, v)
+            (n, r)
+            for n, r in needed
+            if n in versions
+            and not distribution_metadata.does_range_admit(r.specifier, versions[n])
         ]
-        if not requested.lock:
-            _refuse_pins_below_needed(row, unfit, map_versions_by_name(requested.pins))
+        if name in pins and not requested.lock:
+            _refuse_pins_below_needed(row, unfit, pins)
         if unfit or wheels.locate_folder_of_pin("wheels", row, requested.python).exists():
-            fixed[name] = pinned_versions[name]
-            rows += [str(r) for r in needed if get_package_name(r) not in pinned_versions]
+            fixed.add(name)
+            rows += [str(r) for n, r in needed if n not in versions]
     if failed is not None:
         raise failed
-    return replace(requested, fixed=fixed, own=(*requested.own, *rows))
+    return replace(requested, fixed=frozenset(fixed), own=(*requested.own, *rows))
 
 
 def _find_pinned_distribution(
@@ -289,7 +269,7 @@ def _find_pinned_distribution(
 ) -> importlib.metadata.Distribution:
     if installed.is_version_installed(pin):
         return importlib.metadata.distribution(package)
-    folder = wheels.unpack_package(pin, requested.defaults.build, log, requested.python)
+    folder = wheels.unpack_package(pin, requested.build, log, requested.python)
     unpacked = distribution_metadata.map_distributions_in_folder(folder)
     if package not in unpacked:
         found = ", ".join(unpacked) or "nothing"
@@ -298,18 +278,14 @@ def _find_pinned_distribution(
 
 
 def _refuse_pins_below_needed(
-    pin: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]
+    pin: str, unfit: Iterable[tuple[str, Requirement]], pins: Mapping[str, str]
 ) -> None:
     """Raise UserError for a pin below what another pin needs; one above it may well run."""
-    for requirement, version in unfit:
-        if (
-            get_package_name(pin) in pins
-            and get_package_name(requirement) in pins
-            and _is_version_below(requirement, version)
-        ):
+    for name, requirement in unfit:
+        if name in pins and _is_version_below(requirement, pins[name]):
             raise UserError(
-                f"{pin} needs {requirement}, and {get_package_name(requirement)}=={version} "
-                "is pinned: leave one of the two out, or pin another version"
+                f"{pin} needs {requirement}, and {name}=={pins[name]} is pinned: leave one of the "
+                "two out, or pin another version"
             )
 
 
