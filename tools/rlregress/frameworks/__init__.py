@@ -31,7 +31,7 @@ def list_framework_names() -> list[str]:
 def _map_third_party_adapters() -> Mapping[str, EntryPoint]:
     values = json.loads(os.environ.get(ADAPTERS_VARIABLE, "{}"))
     points = {name: EntryPoint(name, value, ENTRY_POINT_GROUP) for name, value in values.items()}
-    return points | installed_metadata.map_entry_points(ENTRY_POINT_GROUP)
+    return {**points, **installed_metadata.map_entry_points(ENTRY_POINT_GROUP)}
 
 
 def locate_third_party_adapters() -> tuple[dict[str, str], list[Path]]:

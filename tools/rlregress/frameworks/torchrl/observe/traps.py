@@ -78,10 +78,11 @@ def _make_standard_policy() -> Any:
 
 def _flag_critics_with_equal_weights(inputs: Inputs) -> list[float]:
     weights = torch.as_tensor(inputs["weights"]).reshape(1, -1)
-    network = ConcatSequential(torch.nn.Linear(2, 1, bias=False, dtype=torch.float64))
+    layer = torch.nn.Linear(2, 1, bias=False, dtype=torch.float64)
     with torch.no_grad():
-        network[0].weight.copy_(weights)
-    loss = SACLoss(_make_standard_policy(), make_q_network(network), num_qvalue_nets=2)
+        layer.weight.copy_(weights)
+    network = make_q_network(ConcatSequential(layer))
+    loss = SACLoss(_make_standard_policy(), network, num_qvalue_nets=2)
     (copies,) = [p.data for p in loss.qvalue_network_params.values(True, True)]
     return [float(torch.equal(copy, weights)) for copy in copies]
 

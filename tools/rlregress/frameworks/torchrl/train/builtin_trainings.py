@@ -82,7 +82,7 @@ def make_trainings(
         algorithms: their names, separated by blanks.
         **options: arguments of the loop, some of which replace those of the algorithm.
     """
-    by_title = {}
+    by_title: dict[str, TraceTraining] = {}
     for name in algorithms.split():
         loop, arguments = _LOOPS[name]
         own = replace(environments, actions="discrete") if name == "dqn" else environments

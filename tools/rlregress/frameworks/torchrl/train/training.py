@@ -184,7 +184,8 @@ def _reduce_sampler_without_iterator(sampling: Any) -> tuple[Any, ...]:
     # a generator cannot be written; a new one goes on alike: which rows were handed out, and
     # whether these were the last, the sampler knows
     state = {name: item for name, item in vars(sampling).items() if name != "replay_buffer_iter"}
-    return copyreg.__newobj__, (type(sampling),), state, None, None, _fill_state_of_sampler
+    new = copyreg.__newobj__  # type: ignore[attr-defined]
+    return new, (type(sampling),), state, None, None, _fill_state_of_sampler
 
 
 def make_trainer_with_hook(request: TrainingRequest) -> _AfterBatch:

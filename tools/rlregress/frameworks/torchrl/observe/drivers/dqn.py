@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -104,7 +105,9 @@ class Driver:
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
         interval = settings.target_every
-        environment = put_side_by_side([lambda env=single: env for single in self._environments])
+        environment = put_side_by_side(
+            [partial(lambda own: own, single) for single in self._environments]
+        )
         own = {
             "steps_per_collection": max(settings.every, len(self._environments)),
             "updates_per_collection": 1,

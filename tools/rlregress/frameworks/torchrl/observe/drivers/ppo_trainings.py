@@ -204,7 +204,7 @@ def _make_trainer(
     optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
     # made once: their actions are recorded
     playing = [wrap_environment(make_environment()) for _ in range(environments)]
-    environment = put_side_by_side([lambda env=single: env for single in playing])
+    environment = put_side_by_side([partial(lambda own: own, single) for single in playing])
     if is_annealed:
         settings["lr_scheduler"] = torch.optim.lr_scheduler.LinearLR(
             optimizer, 1.0, 0.0, total_frames // frames
