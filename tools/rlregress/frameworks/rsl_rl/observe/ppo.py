@@ -14,11 +14,11 @@ from rlregress.frameworks.rsl_rl.environments import Vectorised, make_runner
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import ppo
 from rlregress.measurements import ppo_loop as loop
+from rlregress.measurements.loss_minimum import require_one_number
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import read_log10_adam_eps
 from rlregress.probing.parallel_updates import count_processes_and_backward_passes_per_step
 from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
-from rlregress.probing.watched_updates import require_one_number
 
 
 def _run_update(settings: ppo.Settings) -> ppo.Effects:

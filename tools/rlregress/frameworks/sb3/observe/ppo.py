@@ -14,11 +14,11 @@ from rlregress.frameworks.sb3.observe.helpers.on_policy import (
     make_algorithm_probe,
 )
 from rlregress.measurements import ppo
-from rlregress.probing import watched_updates
+from rlregress.measurements.loss_minimum import require_one_number
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.layers import read_log10_adam_eps
-from rlregress.probing.recorded_update import record_losses_and_steps
 
 
 def _run_update(algorithm: ProbedPPO, settings: ppo.Settings) -> ppo.Effects:
@@ -47,13 +47,12 @@ def _run_update(algorithm: ProbedPPO, settings: ppo.Settings) -> ppo.Effects:
         ratios=settings.ratios,
         value=settings.value,
     )
-    with record_losses_and_steps({"policy": policy.optimizer}) as recorded:
-        agent.train()
+    journal = run_and_record_steps(agent.train, {"policy": policy.optimizer})
     # there is none either where the loss is that of the values alone
     gradient = getattr(deviation, "grad", None)
     return ppo.Effects(
-        watched_updates.require_one_number(recorded.losses["policy"]),
-        watched_updates.require_one_number(recorded.gradient_norms["policy"]),
+        journal.get_only_loss("policy"),
+        journal.gradient_norms["policy"][0],
         policy.value_net.bias.grad.item(),
         0.0 if gradient is None else gradient.item(),
     )
@@ -86,7 +85,7 @@ def _measure_loss_of_similar_advantages(algorithm: ProbedPPO, inputs: Inputs) ->
     losses = ppo_updates.list_total_losses(
         algorithm, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
-    return np.array([watched_updates.require_one_number(losses)])
+    return np.array([require_one_number(losses)])
 
 
 def _measure_adam_epsilon(algorithm: ProbedPPO, inputs: Inputs) -> np.ndarray:

@@ -118,15 +118,6 @@ def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
     return np.array([float((torch.abs(now - batch.old_log_prob) > 0.01).double().mean())])
 
 
-def _measure_critic_count(inputs: Inputs) -> np.ndarray:
-    recorded = []
-    for algorithm_class in (SAC, TD3):
-        agent = probe_agents.make_small_off_policy_agent(algorithm_class, Scripted())
-        observations, actions = torch.zeros(1, 1), torch.zeros(1, 1)
-        recorded.append(float(len(agent.critic(observations, actions))))
-    return np.array(recorded)
-
-
 def measure_share_of_mixed_exploration(algorithm_class: Any, inputs: Inputs) -> np.ndarray:
     """Return the share of calls of ``predict`` in which only some environments act at random."""
     environment = Scripted(discrete=inputs["actions"])
@@ -266,7 +257,6 @@ PROBES: Mapping[str, Probe] = {
     "policy.centre.deterministic": _measure_deterministic_centre,
     "policy.centre.gaussian": _measure_gaussian_centre,
     "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
-    "networks.critic_count": _measure_critic_count,
     "dqn.exploration.draw": partial(measure_share_of_mixed_exploration, DQN),
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_share_of_reset_steps,

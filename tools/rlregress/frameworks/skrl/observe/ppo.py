@@ -15,7 +15,7 @@ from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import (
     train_and_record,
 )
 from rlregress.measurements import ppo
-from rlregress.probing import watched_updates
+from rlregress.measurements.loss_minimum import require_one_number
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
@@ -51,8 +51,8 @@ def _run_update(settings: ppo.Settings) -> ppo.Effects:
         **({} if settings.gradients_clipped else {"grad_norm_clip": 0.0}),
     )
     return ppo.Effects(
-        watched_updates.require_one_number(training.losses),
-        watched_updates.require_one_number(training.gradient_norms),
+        require_one_number(training.losses),
+        require_one_number(training.gradient_norms),
         training.value_gradients[-1],
         training.log_std_gradients[-1],
     )

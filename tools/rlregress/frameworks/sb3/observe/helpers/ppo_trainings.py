@@ -14,7 +14,7 @@ import torch
 from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
 from rlregress.frameworks.sb3.train.collection import RolloutEndCallback
 from rlregress.measurements.ppo_loop import RecordedTraining
-from rlregress.probing import watched_updates
+from rlregress.probing.journal import run_and_record_steps
 
 
 @dataclass
@@ -36,7 +36,7 @@ def _select_first_part(observations: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
+def _record_minibatches(agent: Any, training: AgentTraining) -> Iterator[None]:
     policy, buffer = agent.policy, agent.rollout_buffer
     evaluate, get = policy.evaluate_actions, buffer.get
     minibatch: list[Any] = []
@@ -62,15 +62,9 @@ def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
         training.advantages.append(sampled.advantages[real].numpy().copy())
         return values, log_prob, entropy
 
-    def note_rate_and_log_std_gradient() -> None:
-        training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
-        gradient = getattr(getattr(policy, "log_std", None), "grad", None)
-        training.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
-
     policy.evaluate_actions, buffer.get = record_and_evaluate, record_and_get
     try:
-        with watched_updates.call_before_steps(policy.optimizer, note_rate_and_log_std_gradient):
-            yield
+        yield
     finally:
         policy.evaluate_actions, buffer.get = evaluate, get
 
@@ -106,10 +100,18 @@ def train_and_record(
         if change_buffer is not None:
             change_buffer(buffer)
 
-    with _record_training(training.agent, training):
-        losses = watched_updates.run_and_record_losses(
+    policy = training.agent.policy
+
+    def note_rate_and_log_std_gradient(_: str) -> None:
+        training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
+        gradient = getattr(getattr(policy, "log_std", None), "grad", None)
+        training.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
+
+    with _record_minibatches(training.agent, training):
+        journal = run_and_record_steps(
             lambda: training.agent.learn(total_steps, callback=RolloutEndCallback(note_rollout)),
-            {"policy": training.agent.policy.optimizer},
+            {"policy": policy.optimizer},
+            note_rate_and_log_std_gradient,
         )
-    training.losses = losses["policy"]
+    training.losses = journal.losses["policy"]
     return training

@@ -9,7 +9,7 @@ import torch
 
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
-from rlregress.probing import watched_updates
+from rlregress.probing.journal import run_and_record_steps
 
 #: a bound on the norm of the gradient that none of them reaches.
 NO_CLIP = 1e9
@@ -61,5 +61,4 @@ def make_one_rollout_agent(algorithm: ProbedPPO, n: int, **arguments: Any) -> An
 def list_total_losses(algorithm: ProbedPPO, agent: Any, **feed: Any) -> list[float]:
     """Return the total loss of each optimiser step in one epoch."""
     fill_rollout_buffer(algorithm, agent, **feed)
-    losses = watched_updates.run_and_record_losses(agent.train, {"policy": agent.policy.optimizer})
-    return losses["policy"]
+    return run_and_record_steps(agent.train, {"policy": agent.policy.optimizer}).losses["policy"]

@@ -13,8 +13,7 @@ from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import AgentSetup, call_after_model
 from rlregress.frameworks.skrl.train.sampling import note_minibatches_of_rollouts
 from rlregress.measurements.ppo_loop import RecordedTraining
-from rlregress.probing import watched_updates
-from rlregress.probing.recorded_update import record_losses_and_steps
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.samples import copy_to_flat_array
 from rlregress.probing.scripted import Scripted
 
@@ -42,7 +41,7 @@ class AgentTraining(RecordedTraining):
     entropies: list[float] = field(default_factory=list)
     changed: list[bool] = field(default_factory=list)
 
-    def note_optimizer_step(self) -> None:
+    def note_optimizer_step(self, _: str) -> None:
         """Record what the optimiser is about to step by."""
         policy, value = (self.training.models[name] for name in ("policy", "value"))
         self.entropies.append(policy.get_entropy(role="policy").mean().item())
@@ -87,7 +86,7 @@ def train_and_record(
     settings = {"learning_epochs": 1, "mini_batches": 1, **settings}
     own_training = AgentSetup("ppo", *environments, rows=rollouts, rollouts=rollouts, **settings)
     recorded = AgentTraining(training=own_training)
-    value, optimizer = own_training.models["value"], own_training.optimizers["policy"]
+    value = own_training.models["value"]
     minibatches: list[Any] = []
     prepare(own_training)
     note_minibatches_of_rollouts(own_training, minibatches)
@@ -116,15 +115,15 @@ def train_and_record(
     call_after_model(value, note_evaluated_values)
     setattr(own_training.memory, sampling, change_and_sample)
     setattr(own_training.agent, compat.UPDATE, record_and_update)
-    with (
-        record_losses_and_steps(own_training.optimizers) as whole,
-        watched_updates.call_before_steps(optimizer, recorded.note_optimizer_step),
-    ):
-        own_training.run_steps(steps)
+    journal = run_and_record_steps(
+        lambda: own_training.run_steps(steps),
+        own_training.optimizers,
+        recorded.note_optimizer_step,
+    )
     for minibatch in minibatches:
         recorded.evaluated.append(minibatch.observations[:, 0])
         recorded.advantages.append(minibatch.advantages)
         recorded.log_ratios.append(minibatch.policy_log_probs - minibatch.log_probs)
-    recorded.losses += whole.losses["policy"]
-    recorded.gradient_norms += whole.gradient_norms["policy"]
+    recorded.losses = journal.losses["policy"]
+    recorded.gradient_norms = journal.gradient_norms["policy"]
     return recorded
