@@ -28,10 +28,10 @@ from tianshou.utils import LazyLogger
 from tianshou.utils.net.common import Net
 from tianshou.utils.torch_utils import policy_within_training_step
 
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
-from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.layers import make_output_constant
-from rlregress.probing.recorded_update import record_differentiated_losses
+from rlregress.measurements.driven_agents import Look, Settings, do_nothing
+from rlregress.measurements.loop_journal import Journal
+from rlregress.probing.driven import NetworkPair, ScriptedEnvs
+from rlregress.probing.journal import record_differentiated_losses
 from rlregress.probing.scripted import Scripted
 
 #: an interval that the documentation of DQN calls typical; 0, its default, is no target network
@@ -39,7 +39,7 @@ _TYPICAL_INTERVAL = 1000
 _BUFFER = 256
 
 
-class LibraryDriver:
+class LibraryDriver(NetworkPair):
     """``DQN`` with a target network, ``Collector`` and ``OffPolicyTrainer``.
 
     See ``driven_agents.DiscreteAgent``.
@@ -75,26 +75,11 @@ class LibraryDriver:
         )
         self._collector.reset()
 
-    def _networks(self) -> Sequence[Any]:
+    def list_networks(self) -> Sequence[Any]:
         """The Q network and, if there is one, the target network."""
         target = self._algorithm.model_old
         online = self._algorithm.policy.model
         return (online,) if target is None else (online, target)
-
-    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        """Make the last layers constant."""
-        for network, values in zip(self._networks(), (online, target), strict=False):
-            make_output_constant(network, values)
-
-    def fill_parameters(self, online: float, target: float) -> None:
-        """Set all parameters."""
-        for network, number in zip(self._networks(), (online, target), strict=False):
-            fill_parameters(network.parameters(), number)
-
-    def read_target_parameter(self) -> float:
-        """The first one."""
-        _, target = self._networks()
-        return float(next(target.parameters()).detach().flatten()[0])
 
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """What ``update`` differentiates, of transitions that ``Collector`` has collected."""
@@ -126,7 +111,7 @@ class LibraryDriver:
             self._collector.collect(n_step=self._settings.environments)
         return [int(environment.received[-1]) for environment in self._envs.environments]
 
-    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> Journal:
         """``run`` of ``OffPolicyTrainer``."""
         with _draws(self._settings.draw):
             return self._envs.record_training(self._train, on_start, on_step)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rlregress.measurements import td3, twin_details
 from rlregress.measurements.loss_minimum import invert_norm_if_clipped
-from rlregress.measurements.named_settings import Inputs, select_inputs
+from rlregress.measurements.named_settings import Inputs
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
 from rlregress.measurements.twin_details import (
     FROZEN,
@@ -69,13 +69,7 @@ def measure_critic_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarr
     the target then; every Q network outputs reward + errors[k]. Observed, [3]: the loss that
     is differentiated, of each error.
     """
-    values = [[inputs["reward"] + error] * 2 for error in inputs["errors"]]
-    return np.array(
-        [
-            twin_details.measure_critic_loss(make_driver, inputs, pair, squared=False)
-            for pair in values
-        ]
-    )
+    return twin_details.measure_critic_losses_of_errors(make_driver, inputs)
 
 
 def measure_actor_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
@@ -110,9 +104,8 @@ def measure_target_share(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndar
     ``tau``). Observed, [2]: a parameter of the target Q network after it, and of the target
     policy; -1.0 where there is no target policy.
     """
-    settings = Settings(rates=FROZEN, delay=1, **select_inputs(inputs, "tau"))
-    shares = make_driver(settings).update_and_read_targets([1.0] * 3, [0.0] * 3)
-    return np.array([shares[0], shares[-1]])
+    numbers = {"source": [1.0] * 3, "target": [0.0] * 3}
+    return twin_details.measure_target_update(make_driver, {**inputs, **numbers})[[0, -1]]
 
 
 def measure_distinct_warmup_actions(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
@@ -140,7 +133,7 @@ def measure_inverse_clipped_norm(make_driver: MakeTwinDriver, inputs: Inputs) ->
     # with a next value, targets would grow with the values
     options = {"weight": inputs["value"], "pre_tanh": SATURATED, "terminated": 1.0}
     norms = make_driver(make_loop_settings(inputs, steps=12, **options)).run_loop().gradient_norms
-    return np.array([invert_norm_if_clipped(norms["critic"])])
+    return np.array([invert_norm_if_clipped(norms["critic"][0])])
 
 
 #: detail -> its measurement

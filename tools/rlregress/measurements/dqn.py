@@ -11,11 +11,10 @@ import numpy as np
 
 from rlregress.measurements.driven_agents import (
     DiscreteAgent,
-    LoopRecord,
     MakeDiscreteAgent,
     Settings,
-    list_settings_of_ends,
 )
+from rlregress.measurements.loop_journal import Journal
 from rlregress.measurements.loss_minimum import (
     compute_mean_distance,
     count_steps_to_last,
@@ -40,15 +39,15 @@ def _make_values_with_last_best() -> list[float]:
     return [0.0] * (_MANY - 1) + [1.0]
 
 
-def _run_with_last_action_best(agent: DiscreteAgent) -> LoopRecord:
+def _run_with_last_action_best(agent: DiscreteAgent) -> Journal:
     """Run the agent where the last action is the best one in every state."""
     values = _make_values_with_last_best()
     return agent.run_loop(on_start=lambda _: agent.set_values(values, values))
 
 
-def _flag_random_actions(actions: Sequence[float]) -> np.ndarray:
+def _flag_random_actions(actions: Sequence[np.ndarray]) -> np.ndarray:
     """Return for each action whether it differs from the greedy one, bool [steps]."""
-    return np.asarray(actions) != _MANY - 1
+    return np.ravel(actions) != _MANY - 1
 
 
 def measure_double_q_target(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -88,8 +87,10 @@ def measure_targets_at_episode_ends(make_agent: MakeDiscreteAgent, inputs: Input
     """
     best = inputs["target_q"]
     values = [0.0, 0.5, 0.4], [best - 1.0, best, best - 1.0]
-    agents = map(make_agent, list_settings_of_ends(inputs))
-    return np.array([_measure_target(agent, *values) for agent in agents])
+    options = select_inputs(inputs, "reward", "discount")
+    flags = zip(inputs["terminated"], inputs["truncated"], strict=False)
+    settings = [Settings(terminated=end, truncated=cut, **options) for end, cut in flags]
+    return np.array([_measure_target(make_agent(own), *values) for own in settings])
 
 
 def measure_loss_kind(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -113,8 +114,7 @@ def measure_inverse_clipped_norm(make_agent: MakeDiscreteAgent, inputs: Inputs) 
     """
     agent = make_agent(Settings(steps=8))
     run = agent.run_loop(on_start=lambda _: agent.fill_parameters(inputs["weight"], 0.0))
-    _, norm = run.updates[0]
-    return np.array([invert_norm_if_clipped(norm)])
+    return np.array([invert_norm_if_clipped(run.gradient_norms["critic"][0])])
 
 
 def _record_target_moves(
@@ -141,7 +141,7 @@ def _record_target_moves(
     run = agent.run_loop(
         on_start=lambda _: agent.fill_parameters(1.0, 0.0), on_step=note_move_of_target
     )
-    return moves, sum(1 for actions in run.actions if actions)
+    return moves, run.environments
 
 
 def measure_target_update_interval(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
@@ -225,7 +225,7 @@ def measure_deterministic_exploration(make_agent: MakeDiscreteAgent, inputs: Inp
             Settings(actions=_MANY, epsilon=(epsilon, epsilon, 1), draw=0.0, steps=4)
         )
         action = agent.choose_action(_make_values_with_last_best(), deterministic)
-        shares.append(-1.0 if action is None else float(_flag_random_actions([action])[0]))
+        shares.append(-1.0 if action is None else float(action != _MANY - 1))
     return np.array(shares)
 
 
@@ -240,7 +240,7 @@ def measure_random_steps_and_first_update(
     """
     agent = make_agent(Settings(actions=_MANY, **select_inputs(inputs, "steps", "starts")))
     run = _run_with_last_action_best(agent)
-    random, (first, _) = _flag_random_actions(run.actions[0]), run.updates[0]
+    random, (_, first) = _flag_random_actions(run.actions[0]), run.updates[0]
     return np.array([count_steps_to_last(random), first])
 
 
@@ -252,14 +252,14 @@ def measure_train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
     Observed, [3]: transitions from one update to the next with one environment; environments that
     were stepped; transitions, over all of them, from one update to the next.
     """
-    updates = []
-    environments = 1
-    for number in (1, inputs["environments"]):
-        agent = make_agent(Settings(environments=number, **select_inputs(inputs, "steps", "every")))
-        run = agent.run_loop()
-        updates.append(compute_mean_distance([steps for steps, _ in run.updates]))
-        environments = sum(1 for actions in run.actions if len(actions))
-    return np.array([updates[0], environments, updates[1]])
+    runs = [
+        make_agent(
+            Settings(environments=number, **select_inputs(inputs, "steps", "every"))
+        ).run_loop()
+        for number in (1, inputs["environments"])
+    ]
+    one, several = (compute_mean_distance([steps for _, steps in run.updates]) for run in runs)
+    return np.array([one, runs[1].environments, several])
 
 
 #: detail -> its measurement

@@ -8,14 +8,15 @@ Where a driver lacks a method, its scope has no probes of the details that need 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
-from rlregress.measurements.named_settings import Inputs, select_inputs
+from rlregress.measurements.loop_journal import Journal
+from rlregress.measurements.named_settings import NamedSettings
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(NamedSettings):
     """Settings of an agent. None: the framework's default.
 
     Learning rates are 0, so that an update leaves the networks as the measurement has set them.
@@ -54,33 +55,6 @@ class Settings:
     networks: int | None = None
 
 
-def list_settings_of_ends(inputs: Inputs) -> list[Settings]:
-    """Return settings of an agent for each pair of flags, terminated and truncated."""
-    flags = zip(inputs["terminated"], inputs["truncated"], strict=False)
-    return [
-        Settings(
-            terminated=float(terminated),
-            truncated=float(truncated),
-            **select_inputs(inputs, "reward", "discount"),
-        )
-        for terminated, truncated in flags
-    ]
-
-
-@dataclass(frozen=True)
-class LoopRecord:
-    """The actions and updates of a run of the framework's own loop.
-
-    Attributes:
-        actions: of each environment that was stepped, those that it received.
-        updates: of each step of an optimiser: environment steps taken by then, over all
-            environments; norm of all gradients that the optimiser finds.
-    """
-
-    actions: list[list[float]] = field(default_factory=list)
-    updates: list[tuple[int, float]] = field(default_factory=list)
-
-
 #: callback with the environment steps taken so far, over all environments
 Look = Callable[[int], None]
 
@@ -107,9 +81,10 @@ class DiscreteAgent(Protocol):
         All transitions of its minibatch have action 0, and reward and ends of the settings.
         """
 
-    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
-        """Run the framework's own loop for ``steps`` environment steps.
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> Journal:
+        """Run the framework's own loop for ``steps`` environment steps; return its events.
 
+        All steps of optimisers are those of the part "critic".
         ``on_start`` is called once the networks are made, before the first action; ``on_step``
         before every step of the first environment, and after the last one.
         """

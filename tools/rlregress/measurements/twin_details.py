@@ -34,7 +34,7 @@ def make_loop_settings(inputs: Inputs, **options: Any) -> Settings:
     return Settings(**{"starts": 0, **select_inputs(inputs, *names), **options})
 
 
-def measure_critic_loss(
+def _measure_critic_loss(
     make_driver: MakeTwinDriver, inputs: Inputs, values: Sequence[float], squared: bool = True
 ) -> float:
     """Measure the critic loss of Q networks that output ``values``; the target is the reward."""
@@ -52,23 +52,28 @@ def measure_critic_loss(
 
 def measure_critic_loss_scale(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the critic loss of two Q networks that output ``q_values``."""
-    return np.array([measure_critic_loss(make_driver, inputs, inputs["q_values"])])
+    return np.array([_measure_critic_loss(make_driver, inputs, inputs["q_values"])])
 
 
 def measure_critic_loss_reduction(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the critic loss of three Q networks, divided by that of the first two."""
     both, two = (
-        measure_critic_loss(make_driver, inputs, inputs["q_values"][:count]) for count in (3, 2)
+        _measure_critic_loss(make_driver, inputs, inputs["q_values"][:count]) for count in (3, 2)
     )
     return np.array([both / two])
 
 
+def measure_critic_losses_of_errors(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
+    """Measure the critic loss at each error of both Q networks."""
+    values = [[inputs["reward"] + error] * 2 for error in inputs["errors"]]
+    return np.array(
+        [_measure_critic_loss(make_driver, inputs, pair, squared=False) for pair in values]
+    )
+
+
 def measure_critic_loss_distance(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the critic loss at each further error, divided by that at the first."""
-    values = [[inputs["reward"] + error] * 2 for error in inputs["errors"]]
-    losses = np.array(
-        [measure_critic_loss(make_driver, inputs, pair, squared=False) for pair in values]
-    )
+    losses = measure_critic_losses_of_errors(make_driver, inputs)
     return losses[1:] / losses[0]
 
 
@@ -193,7 +198,7 @@ def measure_inverse_clipped_norms(make_driver: MakeTwinDriver, inputs: Inputs) -
     journal = make_driver(
         make_loop_settings(inputs, steps=steps, weight=inputs["factor"])
     ).run_loop()
-    norms = [journal.gradient_norms[part] for part in ("critic", "actor")]
+    norms = [journal.gradient_norms[part][0] for part in ("critic", "actor")]
     return np.array([0.0 if norm > _UNCLIPPED else 1.0 / norm for norm in norms])
 
 

@@ -1,23 +1,22 @@
-"""Environments that the drivers of all adapters share, and a record of their steps."""
+"""Environments and networks that the drivers of all adapters share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
-from rlregress.measurements import twin_agents
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
-from rlregress.probing.layers import compute_gradient_norm
-from rlregress.probing.recorded_update import record_differentiated_losses
+from rlregress.measurements.driven_agents import Look, Settings, do_nothing
+from rlregress.probing.journal import StepJournal, find_critic
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
 class ScriptedEnvs:
-    """Environments that play the settings of an agent and record its actions and updates.
+    """Environments that play the settings of an agent, and the journal of a training in them.
 
     Args:
         settings: of the agent that is to act here.
@@ -25,11 +24,10 @@ class ScriptedEnvs:
 
     Attributes:
         environments: those that were made, in their order.
-        begin: called at the first reset of the first environment.
-        between: called with the steps taken, ahead of every step of the first environment.
+        journal: of their actions, and of the steps of the critic's optimiser.
     """
 
-    def __init__(self, settings: Settings | twin_agents.Settings, **script: Any) -> None:
+    def __init__(self, settings: Settings, **script: Any) -> None:
         self._script = {
             "rewards": settings.reward,
             "terminated": settings.terminated,
@@ -37,66 +35,71 @@ class ScriptedEnvs:
             **script,
         }
         self.environments: list[Scripted] = []
-        self.begin: Callable[[int], Any] | None = None
-        self.between: Callable[[int], Any] = lambda steps: None
-        self._updates: list[tuple[int, float]] = []
+        self.journal = StepJournal()
+        self._look: Look = do_nothing
 
     def make_environment(self) -> Scripted:
-        self.environments.append(_RecordedEnv(self, not self.environments, self._script))
-        return self.environments[-1]
+        environment: Any = Scripted(**self._script)
+        if not self.environments:
+            step = environment.step
 
-    @property
-    def steps(self) -> int:
-        """The steps taken, over all environments."""
-        return sum(len(environment.received) for environment in self.environments)
+            def look_and_step(action: Any) -> Any:
+                self._look(self.journal.steps)
+                return step(action)
 
-    @contextmanager
-    def record_gradient_norms(self) -> Iterator[None]:
-        """Record the gradient norm of each optimizer step, and the environment steps before it."""
-
-        def append_gradient_norm(optimizer: Any) -> None:
-            self._updates.append((self.steps, compute_gradient_norm(optimizer)))
-
-        with record_differentiated_losses(append_gradient_norm):
-            yield
+            environment.step = look_and_step
+        self.environments.append(environment)
+        self.journal.actions.append(environment.received)
+        return environment
 
     def record_training(
         self,
         train: Callable[[], Any],
         on_start: Look = do_nothing,
         on_step: Look = do_nothing,
-    ) -> LoopRecord:
-        """Run ``train`` and return its record; see ``DiscreteAgent.run_loop`` for the others."""
+    ) -> StepJournal:
+        """Run ``train`` and return its journal; see ``DiscreteAgent.run_loop`` for the others."""
         on_start(0)
-        self.between = on_step
-        with self.record_gradient_norms():
+        self._look = on_step
+        with self.journal.record_optimizer_steps(find_critic):
             train()
-        on_step(self.steps)
-        return self.make_record()
-
-    def make_record(self) -> LoopRecord:
-        actions = [[float(a.item()) for a in env.received] for env in self.environments]
-        return LoopRecord(actions, list(self._updates))
+        on_step(self.journal.steps)
+        return self.journal
 
 
-class _RecordedEnv(Scripted):
-    """An environment that, if it is the first, calls ``begin`` and ``between`` of ``envs``."""
+class NetworkPair:
+    """The networks of an agent of discrete actions, set and read as by ``DiscreteAgent``."""
 
-    def __init__(self, envs: ScriptedEnvs, is_first: bool, script: Any) -> None:
-        super().__init__(**script)
-        self._envs, self._first = envs, is_first
+    def list_networks(self) -> Sequence[nn.Module]:
+        """Return the Q network and the target network."""
+        raise NotImplementedError
 
-    def reset(self, **options: Any) -> Any:
-        envs = self._envs
-        if self._first and envs.begin is not None:
-            begin, envs.begin = envs.begin, None
-            begin(envs.steps)
-        return super().reset(**options)
+    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
+        for network, values in zip(self.list_networks(), (online, target), strict=False):
+            make_output_constant(network, values)
 
-    def step(self, action: Any) -> Any:
-        if self._first:
-            self._envs.between(self._envs.steps)
-        return super().step(action)
+    def fill_parameters(self, online: float, target: float) -> None:
+        for network, number in zip(self.list_networks(), (online, target), strict=False):
+            fill_parameters(network.parameters(), number)
+
+    def read_target_parameter(self) -> float:
+        _, target = self.list_networks()
+        return float(next(target.parameters()).detach().flatten()[0])
+
+
+def fix_log_prob_of_samples(policy: Any, method: str, log_prob: float) -> None:
+    """Make a policy's method return the action 0 and ``log_prob``, both with gradients of 0.
+
+    Args:
+        method: returns actions, log-probabilities and whatever else.
+    """
+    sample = getattr(policy, method)
+
+    def return_fixed_log_prob(*arguments: Any) -> Any:
+        actions, log_probs, *further = sample(*arguments)
+        return (0.0 * actions, 0.0 * log_probs + log_prob, *further)
+
+    setattr(policy, method, return_fixed_log_prob)
 
 
 def fill_networks_and_targets(

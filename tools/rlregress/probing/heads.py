@@ -64,20 +64,25 @@ def call_prepare_with_heads(request: Any, make_heads: Callable[[], Heads]) -> No
 
 
 @contextmanager
-def fix_draws_of_normal_distributions(standard_normal_values: np.ndarray) -> Iterator[None]:
-    """Make each Gaussian draw its mean plus these multiples of its deviation, [n, dimensions]."""
-    multiples = torch.as_tensor(standard_normal_values, dtype=torch.float32)
+def fix_draws_of_normal_distributions(multiples: Any) -> Iterator[list[torch.Tensor]]:
+    """Make each Gaussian draw its mean plus these multiples of its deviation, [n, dimensions].
+
+    Yields a list that gets the deviation of each draw.
+    """
+    numbers = torch.as_tensor(np.asarray(multiples, dtype=np.float64))
+    deviations: list[torch.Tensor] = []
 
     def draw_mean_plus_multiples(law: Any, sample_shape: Any = ()) -> torch.Tensor:
         del sample_shape
-        return law.loc + law.scale * multiples
+        deviations.append(law.scale.detach())
+        return law.loc + law.scale * numbers.to(law.loc.dtype)
 
     with ExitStack() as around:
         for name in ("sample", "rsample"):
             around.enter_context(
                 mock.patch.object(torch.distributions.Normal, name, draw_mean_plus_multiples)
             )
-        yield
+        yield deviations
 
 
 def make_deviation_setter_of_layer(

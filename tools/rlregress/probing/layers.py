@@ -137,6 +137,11 @@ def measure_ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
     return [*gains, max(float(bias.abs().max()) for bias in biases)]
 
 
+def list_optimized_parameters(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
+    """Return the parameters that an optimiser steps."""
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
 def read_log10_adam_eps(
     optimizer: torch.optim.Optimizer, parameters: Iterable[torch.Tensor]
 ) -> float:
@@ -147,24 +152,13 @@ def read_log10_adam_eps(
     """
     if not isinstance(optimizer, torch.optim.Adam):
         raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")
-    ids = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-    if ids != set(map(id, parameters)):
+    if {*map(id, list_optimized_parameters(optimizer))} != {*map(id, parameters)}:
         return 0.0
     (epsilon,) = {group["eps"] for group in optimizer.param_groups}
     return float(np.log10(epsilon))
 
 
-def compute_gradient_norm(
-    optimizer: torch.optim.Optimizer, only_parameters: Iterable[torch.Tensor] | None = None
-) -> float:
-    """Return the norm of the gradients of all parameters of an optimiser together.
-
-    Args:
-        only_parameters: of these parameters alone.
-    """
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    if only_parameters is not None:
-        ids = set(map(id, only_parameters))
-        parameters = [parameter for parameter in parameters if id(parameter) in ids]
+def compute_gradient_norm(parameters: Iterable[torch.Tensor]) -> float:
+    """Return the norm of the gradients of all these parameters together."""
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     return float(np.sqrt(sum(float(gradient.double().pow(2).sum()) for gradient in gradients)))

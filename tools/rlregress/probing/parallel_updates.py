@@ -9,7 +9,7 @@ import torch
 
 from rlregress.measurements.ppo_loop import Settings, Train
 from rlregress.probing.interface import Inputs
-from rlregress.probing.recorded_update import record_differentiated_losses
+from rlregress.probing.journal import record_differentiated_losses
 
 
 def count_processes_and_backward_passes_per_step(train: Train, inputs: Inputs) -> np.ndarray:

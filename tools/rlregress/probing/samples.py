@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
-from unittest import mock
 
 import numpy as np
 from torch.nn import functional
 
 from rlregress.probing.interface import Minibatch
+from rlregress.probing.watched_updates import Distances, watch_comparisons
 
 
 def copy_to_array(tensor: Any) -> np.ndarray:
@@ -51,42 +51,33 @@ def note_sampled_minibatches(buffer: Any, minibatches: list[Minibatch]) -> None:
     buffer.sample = sample_and_note
 
 
-#: where the losses are that compare values with targets: module, name of the function
-_LOSSES = ((functional, "mse_loss"), (functional, "smooth_l1_loss"))
+#: losses that compare values with targets
+_LOSSES: Distances = ((functional, "mse_loss"), (functional, "smooth_l1_loss"))
 
 
 def _select_targets_of_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
     return targets.reshape(-1, rows)[0]
 
 
-@contextmanager
 def note_compared_targets(
     minibatches: list[Minibatch],
-    losses: Sequence[tuple[Any, str]] = _LOSSES,
+    losses: Distances = _LOSSES,
     select: Callable[[np.ndarray, int], np.ndarray] = _select_targets_of_first_network,
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Record the targets of the newest minibatch: the loss argument that has no gradient.
 
     Of several networks the targets of the first are recorded.
 
     Args:
         minibatches: the minibatches so far.
-        losses: the loss functions that are patched, each by its module and its name there.
+        losses: the loss functions that are watched.
         select: (targets of a loss, number of rows) -> one target for each row, [rows].
     """
 
-    def wrap_loss(loss: Callable[..., Any]) -> Callable[..., Any]:
-        def note_and_compare(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
-            constant = [tensor for tensor in (first, second) if not tensor.requires_grad]
-            if minibatches and minibatches[-1].targets is None and len(constant) == 1:
-                targets = select(copy_to_array(constant[0]), len(minibatches[-1].observations))
-                minibatches[-1] = replace(minibatches[-1], targets=targets)
-            return loss(first, second, *arguments, **options)
+    def note_targets(*compared: Any) -> None:
+        constant = [tensor for tensor in compared if not tensor.requires_grad]
+        if minibatches and minibatches[-1].targets is None and len(constant) == 1:
+            targets = select(copy_to_array(constant[0]), len(minibatches[-1].observations))
+            minibatches[-1] = replace(minibatches[-1], targets=targets)
 
-        return note_and_compare
-
-    with ExitStack() as around:
-        for module, name in losses:
-            loss = wrap_loss(getattr(module, name))
-            around.enter_context(mock.patch.object(module, name, loss))
-        yield
+    return watch_comparisons(note_targets, losses)

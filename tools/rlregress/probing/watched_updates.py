@@ -1,16 +1,13 @@
-"""Records of an update, from functions of PyTorch that it calls."""
+"""Targets of an update, from the functions of PyTorch that it compares predictions with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
 import torch
-
-from rlregress.measurements.loss_minimum import require_one_number as require_one_number
-from rlregress.probing.recorded_update import record_losses_and_steps
 
 #: functions that compare predictions with targets: module, name of the function.
 Distances = Sequence[tuple[Any, str]]
@@ -20,24 +17,25 @@ TORCH_DISTANCES: Distances = [
 
 
 @contextmanager
-def call_before_steps(
-    optimizer: torch.optim.Optimizer, callback: Callable[[], None]
+def watch_comparisons(
+    on_comparison: Callable[[torch.Tensor, torch.Tensor], Any], distances: Distances
 ) -> Iterator[None]:
-    """Call ``callback`` before every step of an optimiser, when its gradients are computed."""
-    handle = optimizer.register_step_pre_hook(lambda *_: callback())
-    try:
+    """Call ``on_comparison`` with the first two arguments of each call of a loss function."""
+
+    def wrap_distance(distance: Callable[..., Any]) -> Callable[..., Any]:
+        def look_and_compare(
+            input: torch.Tensor, target: torch.Tensor, *arguments: Any, **keywords: Any
+        ) -> Any:
+            on_comparison(input, target)
+            return distance(input, target, *arguments, **keywords)
+
+        return look_and_compare
+
+    with ExitStack() as patches:
+        for module, name in distances:
+            distance = wrap_distance(getattr(module, name))
+            patches.enter_context(mock.patch.object(module, name, distance))
         yield
-    finally:
-        handle.remove()
-
-
-def run_and_record_losses(
-    update: Callable[[], Any], optimizers: Mapping[str, torch.optim.Optimizer]
-) -> dict[str, list[float]]:
-    """Run an update; return optimiser -> the loss before each of its steps, in order."""
-    with record_losses_and_steps(optimizers) as recorded:
-        update()
-    return recorded.losses
 
 
 def run_and_find_target(update: Callable[[], Any], distances: Distances = TORCH_DISTANCES) -> float:
@@ -49,20 +47,11 @@ def run_and_find_target(update: Callable[[], Any], distances: Distances = TORCH_
     """
     recorded: list[torch.Tensor] = []
 
-    def wrap_distance(distance: Callable[..., Any]) -> Callable[..., Any]:
-        def record_and_measure(
-            input: torch.Tensor, target: torch.Tensor, *arguments: Any, **keywords: Any
-        ) -> Any:
-            exchanged = target.requires_grad and not input.requires_grad
-            recorded.append((input if exchanged else target).detach().flatten())
-            return distance(input, target, *arguments, **keywords)
+    def note_target(input: torch.Tensor, target: torch.Tensor) -> None:
+        exchanged = target.requires_grad and not input.requires_grad
+        recorded.append((input if exchanged else target).detach().flatten())
 
-        return record_and_measure
-
-    with ExitStack() as patches:
-        for module, name in distances:
-            distance = wrap_distance(getattr(module, name))
-            patches.enter_context(mock.patch.object(module, name, distance))
+    with watch_comparisons(note_target, distances):
         update()
     numbers = torch.cat(recorded).tolist() if recorded else []
     if not numbers:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import sys
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -14,7 +12,7 @@ import pytest
 import torch
 
 from rlregress.errors import UserError
-from rlregress.frameworks.cleanrl import restored, shim
+from rlregress.frameworks.cleanrl import shim
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import find_source
 from rlregress.frameworks.cleanrl.train.training import (
@@ -301,11 +299,9 @@ def test_without_the_shim_there_are_bogus_rows(script):
     assert run["finals"] == []
 
 
-def test_who_stops_a_script_stops_it():
-    """An end from outside is none of the arguments' making; argparse's own is one sentence."""
-    convert, path = restored.convert_argument_errors_to_sentence, Path("dqn.py")
-    with pytest.raises(SystemExit) as end, convert(path):
-        raise SystemExit(143)
-    assert end.value.code == 143
-    with pytest.raises(UserError, match=r"dqn\.py does not take .*--none"), convert(path):
-        argparse.ArgumentParser().parse_args(["--none"])
+@pytest.mark.parametrize("label", ["HEAD", "0.4.8"])
+def test_an_argument_that_a_script_lacks_is_one_sentence(label):
+    """Those that it has are named."""
+    path = copy_of(label).parse_script("sac_continuous_action").path
+    with pytest.raises(UserError, match=r"^sac_\w+\.py has no argument 'none'; it has: .*gamma"):
+        run_script(path, {"none": 1}, make_env=StepCounter)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
 import tempfile
@@ -14,13 +13,10 @@ from pathlib import Path
 
 import torch
 
-from rlregress.errors import UserError
 from rlregress.probing.random_generators import restore_generator_states_after
 
 #: beside the scripts in a checkout; what is imported from one checkout must not serve another.
 _UTILITIES = "cleanrl_utils"
-#: what ``argparse`` ends a program with
-_WRONG_ARGUMENTS = 2
 
 
 @contextlib.contextmanager
@@ -83,20 +79,6 @@ def enter_temporary_folder() -> Iterator[None]:
             yield
         finally:
             os.chdir(before)
-
-
-@contextlib.contextmanager
-def convert_argument_errors_to_sentence(path: Path) -> Iterator[None]:
-    """Turn the exit of ``argparse`` at a wrong argument into one sentence."""
-    output = io.StringIO()
-    with contextlib.redirect_stderr(output):
-        try:
-            yield
-        except SystemExit as end:
-            if end.code != _WRONG_ARGUMENTS:
-                raise  # the script or the user ends the process
-            message = output.getvalue().strip().rpartition("\n")[2]
-            raise UserError(f"{path.name} does not take these arguments: {message}") from None
 
 
 def make_folder_and_output_restorer() -> Callable[[], AbstractContextManager[None]]:

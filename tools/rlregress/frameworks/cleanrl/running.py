@@ -10,7 +10,6 @@ One run at a time: a script uses the global random generators, ``__main__`` and 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import io
 import sys
@@ -33,8 +32,7 @@ from rlregress.frameworks.cleanrl.script import (
     ArgumentLost,
     Script,
     find_first_variable,
-    imports_gym,
-    read_script_text,
+    parse_script_file,
 )
 from rlregress.probing.framework_errors import call_original
 from rlregress.probing.isolation import shift_seed
@@ -106,36 +104,32 @@ def run_script(
     Raises:
         UserError: the script has no such argument, or this Gymnasium cannot serve it.
     """
-    text = read_script_text(path)
-    is_old = imports_gym(text)
+    script = parse_script_file(path)
+    arguments = _merge_overrides_with_run_defaults(script, overrides or {})
     module = oldgym.make_module("__main__", __file__=str(path))
     run = ScriptRun(vars(module))
     watch = _RunWatcher(run, stop, on_step, on_start, guard_random)
-    arguments = _merge_overrides_with_run_defaults(text, overrides or {}, is_old)
     make = partial(_make_environment, gymnasium.make, make_env)
     stubs = {"__main__": module, **_make_tensorboard_stub(run)}
-    if is_old:
+    if script.for_gym:
         stubs.update(oldgym.make_stub_modules(make, watch))
         replaced = [*patches, (sys, "argv", [str(path), *_format_command_line(arguments)])]
     else:
-        stubs["tyro"] = oldgym.make_module("tyro", cli=partial(_make_settings, path, arguments))
+        stubs["tyro"] = oldgym.make_module("tyro", cli=lambda kind: kind(**arguments))
         replaced = [*(shim.list_patches_of_gymnasium() if shimmed else ()), *patches]
         replaced += [(gymnasium, "make", make), (sys, "argv", [str(path)])]
-    with _prepare_process(path, stubs, replaced, is_old):
+    with _prepare_process(path, stubs, replaced):
         recorded = watch.make_reporting_vector_class(gymnasium.vector.SyncVectorEnv)
         vector = mock.patch.object(gymnasium.vector, "SyncVectorEnv", recorded)
         with vector, contextlib.suppress(StopRun):
             # the user's own script
-            exec(_compile_script(text, str(path)), run.globals)  # noqa: S102
+            exec(_compile_script(script.text, str(path)), run.globals)  # noqa: S102
     return run
 
 
 @contextlib.contextmanager
 def _prepare_process(
-    path: Path,
-    stubs: Mapping[str, types.ModuleType],
-    patches: Sequence[shim.Patch],
-    uses_argparse: bool,
+    path: Path, stubs: Mapping[str, types.ModuleType], patches: Sequence[shim.Patch]
 ) -> Iterator[None]:
     """Replace modules and attributes within the block, and restore everything after it."""
     with contextlib.ExitStack() as around:
@@ -146,7 +140,6 @@ def _prepare_process(
             restored.enter_temporary_folder(),
             contextlib.redirect_stdout(io.StringIO()),
             warnings.catch_warnings(),
-            *([restored.convert_argument_errors_to_sentence(path)] if uses_argparse else []),
             *(mock.patch.object(*patch, create=True) for patch in patches),
         ):
             around.enter_context(context)
@@ -174,18 +167,26 @@ def _compile_script(text: str, path: str) -> types.CodeType:
 
 
 def _merge_overrides_with_run_defaults(
-    text: str, overrides: Mapping[str, Any], uses_argparse: bool
+    script: Script, overrides: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return overrides and, without them: no CUDA, no videos, the environment, a shifted seed."""
-    arguments: dict[str, Any] = {"gym_id" if uses_argparse else "env_id": GIVEN}
-    for name in ("cuda", "capture_video"):
-        spelled = f"'--{name.replace('_', '-')}'" if uses_argparse else f"    {name}: bool"
-        if spelled in text:
-            arguments[name] = False
+    """Return overrides and, without them: no CUDA, no videos, the environment, a shifted seed.
+
+    Raises:
+        ArgumentLost: the script has no such argument.
+    """
+    known = script.arguments
+    arguments: dict[str, Any] = {"gym_id" if script.for_gym else "env_id": GIVEN}
+    arguments.update({name: False for name in ("cuda", "capture_video") if name in known})
     if shift_seed(0):
         # the default of every script is 1
         arguments["seed"] = shift_seed(1)
-    return {**arguments, **overrides}
+    arguments.update(overrides)
+    for name in arguments:
+        if name not in known:
+            names = ", ".join(sorted(known))
+            problem = f"{script.path.name} has no argument '{name}'; it has: {names}"
+            raise ArgumentLost(problem, script.known)
+    return arguments
 
 
 def _format_command_line(arguments: Mapping[str, Any]) -> list[str]:
@@ -199,18 +200,6 @@ def _make_environment(
     original: Callable[..., Any], make_env: Callable[[], Any], id: Any, **options: Any
 ) -> Any:
     return make_env() if id == GIVEN else call_original(original, id, **options)
-
-
-def _make_settings(path: Path, arguments: Mapping[str, Any], kind: Any) -> Any:
-    """Return the settings of a script, of the class ``kind``, in place of ``tyro.cli``."""
-    names = [spec.name for spec in dataclasses.fields(kind)]
-    for name in arguments:
-        if name not in names:
-            raise ArgumentLost(
-                f"{path.name} has no argument '{name}'; it has: {', '.join(sorted(names))}",
-                Script(path).known,
-            )
-    return kind(**arguments)
 
 
 def _make_tensorboard_stub(run: ScriptRun) -> dict[str, types.ModuleType]:

@@ -6,6 +6,7 @@ The suite keeps no text of a script: it reads the user's copy.
 from __future__ import annotations
 
 import ast
+import contextlib
 import difflib
 import functools
 import hashlib
@@ -98,14 +99,17 @@ class Script:
 
     Attributes:
         path: the file.
+        text: of the file.
+        for_gym: whether it was written for gym, before Gymnasium.
         sha256: of its bytes.
         tree: its statements.
         known: whether the suite was written for exactly this file.
     """
 
     def __init__(self, path: Path) -> None:
-        content = read_script_text(path).encode()
-        self.path = Path(path)
+        self.path, self.text = Path(path), read_script_text(path)
+        self.for_gym = imports_gym(self.text)
+        content = self.text.encode()
         self.sha256 = hashlib.sha256(content).hexdigest()
         self.known = self.sha256 in load_digests_of_known_scripts()
         try:
@@ -117,24 +121,37 @@ class Script:
         return f"{self.path.name} ({self.sha256[:12]})"
 
     @functools.cached_property
-    def defaults(self) -> Mapping[str, Any]:
-        """The defaults of the script's command line, by name with underscores.
+    def arguments(self) -> Mapping[str, Any]:
+        """The expressions of the defaults of the script's command line, by name with underscores.
 
-        They are parsed from the annotated class ``Args`` or from calls of ``add_argument``.
-        Defaults that are computed from anything but literals, ``int`` and ``float`` are left out.
+        They come from the annotated class ``Args`` or from calls of ``add_argument``.
         """
         by_name: dict[str, Any] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ClassDef) and node.name == "Args":
                 for field in node.body:
                     if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                        _add_default(by_name, field.target.id, field.value)
+                        by_name[field.target.id] = field.value
             elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
                 flag = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
                 values = {keyword.arg: keyword.value for keyword in node.keywords}
-                name = str(flag).lstrip("-").replace("-", "_")
-                _add_default(by_name, name, values.get("default"))
+                by_name[str(flag).lstrip("-").replace("-", "_")] = values.get("default")
         return by_name
+
+    @functools.cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """The defaults of the script's command line, by name with underscores.
+
+        Defaults that are computed from anything but literals, ``int`` and ``float`` are left out.
+        """
+        values: dict[str, Any] = {}
+        known = {"__builtins__": {}, "int": int, "float": float}
+        for name, expression in self.arguments.items():
+            # computed from the file's name, or no default at all
+            with contextlib.suppress(Exception):
+                code = compile(ast.Expression(expression), "<default>", "eval")
+                values[name] = eval(code, dict(known))  # noqa: S307
+        return values
 
     def spell_argument(self, name: str) -> str:
         """Return the name that this script has for an argument, given by its name in HEAD."""
@@ -168,12 +185,15 @@ class Script:
         return self.make_lost_error(f"{why}; {nearest}")
 
 
-def _add_default(defaults: dict[str, Any], name: str, expression: Any) -> None:
-    try:
-        code = compile(ast.Expression(expression), "<default>", "eval")
-        defaults[name] = eval(code, {"__builtins__": {}, "int": int, "float": float})  # noqa: S307
-    except Exception:  # computed from the file's name, or no default at all
-        defaults.pop(name, None)
+def parse_script_file(path: Path) -> Script:
+    """Return the parsed script of a file, parsed once as long as it is not changed."""
+    return _parse_unchanged_file(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _parse_unchanged_file(path: Path, modified_at: int) -> Script:
+    del modified_at
+    return Script(path)
 
 
 def find_first_variable(variables: Mapping[str, Any], *candidates: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.metadata
 import os
 import re
@@ -17,6 +16,7 @@ from rlregress.frameworks.cleanrl.script import (
     Script,
     Unreadable,
     imports_gym,
+    parse_script_file,
     read_script_text,
 )
 from rlregress.probing import installed_metadata
@@ -74,7 +74,7 @@ class Source:
                 "expected the scripts as upstream names them",
                 False,
             )
-        return _parse_script(path, path.stat().st_mtime_ns)
+        return parse_script_file(path)
 
     def digest_scripts(self, names: Iterable[str]) -> dict[str, str]:
         """Return SHA-256 digits of each script, by path, and of all modules beside them."""
@@ -95,12 +95,6 @@ class Source:
             if (self.root / name).is_file():
                 os.symlink(self.root / name, folder / name)
         return folder
-
-
-@functools.lru_cache(maxsize=64)
-def _parse_script(path: Path, modified_at: int) -> Script:
-    del modified_at
-    return Script(path)
 
 
 def _read_checkout_version(root: Path) -> str:

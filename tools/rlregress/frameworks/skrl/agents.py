@@ -24,7 +24,6 @@ from torch.optim.lr_scheduler import LinearLR
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.recurrent_layers import Recurrence, RecurrentLayers
 from rlregress.probing.families import is_absent_name
-from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 #: learning starts after so many steps: what is collected before trains nothing
@@ -277,11 +276,6 @@ class AgentSetup:
         """Run one update on the stored rows."""
         getattr(self.agent, compat.UPDATE)(timestep=0, timesteps=1)
 
-    def list_target_parameters(self) -> Any:
-        """Return the parameters of the target networks of values."""
-        names = [name for name in self.models if name.startswith(("target_critic", "target_q"))]
-        return [parameter for name in names for parameter in self.models[name].parameters()]
-
     def read_stored_tensor(self, name: str) -> torch.Tensor:
         """Return a tensor of the memory, by its name in skrl 2: [rows, environments, numbers]."""
         return self.memory.get_tensor_by_name(compat.TENSORS.get(name, name))
@@ -351,12 +345,6 @@ def fix_zero_action_and_log_prob(policy: Any, log_prob: float) -> None:
         return compat.replace_log_prob((0.0 * actions, *further), number)
 
     policy.act = act_with_log_prob
-
-
-def make_outputs_constant(training: AgentSetup, names: Sequence[str], *outputs: Any) -> None:
-    """Make each of these models output its numbers for every input."""
-    for name, numbers in zip(names, outputs, strict=False):
-        make_output_constant(training.models[name], numbers)
 
 
 def call_after_model(model: Any, callback: Callable[[Any, Any], None]) -> None:

@@ -7,15 +7,12 @@ scripts that is probed.
 from __future__ import annotations
 
 import functools
-import warnings
-from collections.abc import Callable, Mapping
-
-import numpy as np
+from collections.abc import Mapping
 
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements.ddpg import MEASUREMENTS as OF_DDPG
 from rlregress.probing import families
-from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.interface import Probe
 
 #: why a script that was written for gym cannot be probed for details of DDPG
 _ENDS_FOR_GYM = (
@@ -25,24 +22,11 @@ _ENDS_FOR_GYM = (
 __getattr__ = families.make_lazy_getattr(__name__, atari=["make_atari_player"])
 
 
-def bind_probe_to_source(probe: Callable[..., np.ndarray], source: Source) -> Probe:
-    """Return a function of inputs that calls ``probe``, a function of (source, inputs)."""
-
-    @functools.wraps(probe)
-    def probe_source(inputs: Inputs) -> np.ndarray:
-        with warnings.catch_warnings():
-            # PyTorch warns of a slow way to make tensors, which is not tested here
-            warnings.filterwarnings("ignore", "Creating a tensor from a list", UserWarning)
-            return probe(source, inputs)
-
-    return probe_source
-
-
 def list_probes(source: Source) -> Mapping[tuple[str, str], Probe]:
     """Return (detail id, "script") -> probe of this copy of the scripts."""
     without = list_absent_details(source)
     return {
-        cell: bind_probe_to_source(probe, source)
+        cell: functools.partial(probe, source)
         for cell, probe in families.list_probes(__name__, "script").items()
         if cell[0] not in without
     }

@@ -21,6 +21,7 @@ from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements import ppo
+from rlregress.measurements.loss_minimum import require_one_number
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs
 from rlregress.probing.layers import (
@@ -32,7 +33,6 @@ from rlregress.probing.layers import (
     read_log10_adam_eps,
 )
 from rlregress.probing.scripted import Scripted
-from rlregress.probing.watched_updates import require_one_number
 
 #: a bound on the norm of the gradient that none of them reaches
 _NO_CLIP = 1e9

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
-from rlregress.frameworks.cleanrl.running import ScriptRun, start_script
+from rlregress.frameworks.cleanrl.running import start_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted, make_env_truncated_then_terminated
 
 _SCRIPT = "td3_continuous_action"
@@ -43,42 +42,11 @@ def _measure_share_of_distinct_samples(source: Source, inputs: Inputs) -> float:
     return len(np.unique(rewards)) / count
 
 
-def _count_rows_stored_in_warmup(source: Source, inputs: Inputs) -> np.ndarray:
-    settings: dict[str, Any] = {
-        "learning_starts": int(inputs["warmup"]),
-        "batch_size": int(inputs["minibatch"]),
-    }
-    counts = []
-    for script in ("sac_continuous_action", "td3_continuous_action"):
-        run = small_runs.run_off_policy_script(source, script, int(inputs["steps"]), **settings)
-        counts.append(len(small_runs.read_stored_rewards(run["rb"])))
-    return np.array(counts, dtype=np.float64)
-
-
 def _list_rewards_left_in_full_buffer(source: Source, inputs: Inputs) -> np.ndarray:
     buffer = _make_buffer_of_script(source, int(inputs["capacity"]))
     for reward in inputs["rewards"]:
         _store_transition(buffer, float(reward))
     return np.sort(small_runs.read_stored_rewards(buffer))
-
-
-def _measure_target_with_both_flags(source: Source, inputs: Inputs) -> np.ndarray:
-    def fix_target_networks(run: ScriptRun) -> None:
-        for name in ("qf1_target", "qf2_target"):
-            make_output_constant(run[name], inputs["value"])
-
-    # the one update is that after the last of four steps
-    run = small_runs.run_off_policy_script(
-        source,
-        _SCRIPT,
-        4,
-        Scripted(terminated=1.0, truncated=1.0),
-        on_start=fix_target_networks,
-        learning_starts=2,
-        batch_size=2,
-        gamma=float(inputs["discount"]),
-    )
-    return run["next_q_value"].detach().numpy().astype(np.float64)[:1]
 
 
 def _measure_next_observation(source: Source, inputs: Inputs) -> np.ndarray:
@@ -91,10 +59,8 @@ def _measure_next_observation(source: Source, inputs: Inputs) -> np.ndarray:
 
 PROBES: dict[str, Callable[[Source, Inputs], Any]] = {
     "replay.sampling": _measure_share_of_distinct_samples,
-    "replay.warmup": _count_rows_stored_in_warmup,
     "replay.overwriting": _list_rewards_left_in_full_buffer,
     "replay.next_observation": _measure_next_observation,
-    "replay.both_flags": _measure_target_with_both_flags,
 }
 ABSENT: Mapping[str, str] = {
     "nstep": "the scripts for continuous actions have one-step targets",

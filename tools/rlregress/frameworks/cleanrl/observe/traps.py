@@ -13,7 +13,6 @@ import torch
 from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     call_network,
     find_layer_of_policy,
-    find_optimizer_by_role,
     find_policy,
     sample_action,
 )
@@ -108,16 +107,6 @@ def _measure_share_of_wrong_log_probs(source: Source, inputs: Inputs) -> float:
     return float((torch.abs(now - stored) > 0.01).double().mean())
 
 
-def _measure_critic_count(source: Source, inputs: Inputs) -> list[float]:
-    counts: list[float] = []
-    for name in (_SAC, _TD3):
-        script_run = small_runs.run_off_policy_script(source, name, 1)
-        groups = find_optimizer_by_role(script_run.globals, "critic").param_groups
-        trained = sum(len(group["params"]) for group in groups)
-        counts.append(trained / len(list(script_run["qf1"].parameters())))
-    return counts
-
-
 def _measure_truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     buffer = small_runs.run_off_policy_script(source, _TD3, steps)["rb"]
@@ -189,7 +178,6 @@ PROBES: dict[str, Callable[[Source, Inputs], Any]] = {
     "policy.centre.gaussian": _measure_gaussian_centre,
     "policy.out_of_bounds": _measure_executed_action_beyond_bounds,
     "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
-    "networks.critic_count": _measure_critic_count,
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_share_of_rewardless_rows,
     "logging.approx_kl": _measure_ratios_of_logged_kl,

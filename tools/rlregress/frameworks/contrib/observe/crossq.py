@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from sb3_contrib.common.torch_layers import BatchRenorm1d
 
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.drivers.twins import Driver
+from rlregress.measurements.loss_minimum import require_one_number
 from rlregress.measurements.twin_details import make_loop_settings
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.layers import find_last_linear_layer, list_linear_layers
 from rlregress.probing.scripted import Scripted
 
@@ -94,16 +97,17 @@ def _measure_next_value_and_gradient_scale(inputs: Inputs) -> list[float]:
     probe_agents.add_equal_transitions(agent, size, reward=inputs["reward"])
     gradients: list[float] = []
 
-    def note_gradient_at_step() -> None:
+    def note_gradient_at_step(_: str) -> None:
         layers: list[Any] = [find_last_linear_layer(network) for network in agent.critic.q_networks]
         gradients.append(float(np.mean([float(layer.bias.grad) for layer in layers])))
 
-    with watched_updates.call_before_steps(agent.critic.optimizer, note_gradient_at_step):
-        target = watched_updates.run_and_find_target(
-            lambda: agent.train(gradient_steps=1, batch_size=size)
-        )
+    update = partial(agent.train, gradient_steps=1, batch_size=size)
+    optimizers = {"critic": agent.critic.optimizer}
+    target = watched_updates.run_and_find_target(
+        lambda: run_and_record_steps(update, optimizers, note_gradient_at_step)
+    )
     error = inputs["value"] - target
-    gradient = watched_updates.require_one_number(gradients)
+    gradient = require_one_number(gradients)
     return [(target - inputs["reward"]) / discount, gradient / error]
 
 
@@ -173,7 +177,7 @@ def _measure_statistics_used_in_policy_loss(inputs: Inputs) -> list[float]:
     critic = _list_norm_layers(agent.critic)[0]
     stepped: list[int] = []
 
-    def reset_critic_statistics() -> None:
+    def reset_critic_statistics(_: str) -> None:
         # the loss of the critics has moved them
         _set_running_statistics(critic, inputs)
         stepped.append(len(passed))
@@ -181,8 +185,8 @@ def _measure_statistics_used_in_policy_loss(inputs: Inputs) -> list[float]:
     actor = _list_norm_layers(agent.actor)[0]
     _set_running_statistics(actor, inputs)
     policy, passed = _record_passes(actor), _record_passes(critic)
-    with watched_updates.call_before_steps(agent.critic.optimizer, reset_critic_statistics):
-        agent.train(gradient_steps=1, batch_size=size)
+    update = partial(agent.train, gradient_steps=1, batch_size=size)
+    run_and_record_steps(update, {"critic": agent.critic.optimizer}, reset_critic_statistics)
     passes = [policy, policy, passed[stepped[0] :]]
     names = ("next", "other", "other")
     return [

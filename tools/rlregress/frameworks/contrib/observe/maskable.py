@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import MaskedEnvironment
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
-from rlregress.probing import watched_updates
+from rlregress.measurements.loss_minimum import require_one_number
 from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.layers import make_output_constant
 
 _ROWS = 64
@@ -65,13 +67,13 @@ def _measure_use_of_masks_in_update(inputs: Inputs) -> list[float]:
     agent = _make_agent([0.0, 0.0, inputs["logit"]], [1.0, 1.0, 0.0])
     gradients: list[float] = []
 
-    def note_gradient_at_step() -> None:
+    def note_gradient_at_step(_: str) -> None:
         gradients.append(float(agent.policy.action_net.bias.grad[2]))
 
-    with watched_updates.call_before_steps(agent.policy.optimizer, note_gradient_at_step):
-        agent.learn(_ROWS)
+    optimizers = {"policy": agent.policy.optimizer}
+    run_and_record_steps(partial(agent.learn, _ROWS), optimizers, note_gradient_at_step)
     is_chosen = bool(np.any(agent.rollout_buffer.actions == 2))
-    return [is_chosen, abs(watched_updates.require_one_number(gradients)) > _NONE]
+    return [is_chosen, abs(require_one_number(gradients)) > _NONE]
 
 
 def _measure_use_of_masks_in_predict(inputs: Inputs) -> list[float]:

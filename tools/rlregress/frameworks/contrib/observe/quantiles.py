@@ -16,8 +16,9 @@ from rlregress.frameworks.contrib.observe.drivers.dqn import Driver as QuantileN
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.measurements import quantiles
 from rlregress.measurements.driven_agents import Settings
-from rlregress.probing import watched_updates
+from rlregress.probing.driven import fix_log_prob_of_samples
 from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
@@ -47,11 +48,9 @@ class _Critics:
         agent = self._agent
         for network in agent.critic.q_networks:
             make_output_constant(network, quantiles)
-        losses = watched_updates.run_and_record_losses(
-            partial(agent.train, gradient_steps=1, batch_size=self._size),
-            probe_agents.list_optimizers(agent),
-        )
-        return watched_updates.require_one_number(losses["critic"])
+        update = partial(agent.train, gradient_steps=1, batch_size=self._size)
+        journal = run_and_record_steps(update, probe_agents.list_optimizers(agent))
+        return journal.get_only_loss("critic")
 
 
 def _make_qrdqn_agent(**arguments: Any) -> Any:
@@ -90,7 +89,7 @@ def _make_tqc_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
     for critic in (agent.critic, agent.critic_target):
         for network, numbers in zip(critic.q_networks, inputs["quantiles"], strict=False):
             make_output_constant(network, numbers)
-    probe_agents.fix_log_prob_of_actor(agent.actor, 0.0)
+    fix_log_prob_of_samples(agent.actor, "action_log_prob", 0.0)
     probe_agents.add_equal_transitions(agent, _ROWS, reward=0.0)
     return agent
 
@@ -109,8 +108,8 @@ def _measure_target_quantiles(inputs: Inputs) -> list[float]:
 def _measure_actor_loss(inputs: Inputs) -> float:
     agent = _make_tqc_agent_with_quantiles(inputs)
     update = partial(agent.train, gradient_steps=1, batch_size=_ROWS)
-    losses = watched_updates.run_and_record_losses(update, probe_agents.list_optimizers(agent))
-    return watched_updates.require_one_number(losses["actor"])
+    journal = run_and_record_steps(update, probe_agents.list_optimizers(agent))
+    return journal.get_only_loss("actor")
 
 
 PROBES: Mapping[str, Probe] = {

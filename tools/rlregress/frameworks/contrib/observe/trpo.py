@@ -11,8 +11,8 @@ from sb3_contrib import TRPO
 
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.measurements import trpo
-from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
@@ -55,10 +55,9 @@ def _run_update_and_read_policy(
 def _measure_critic_updates(inputs: Inputs) -> float:
     size = inputs["batch_size"]
     agent = probe_agents.make_agent(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
-    steps: list[None] = []
-    with watched_updates.call_before_steps(agent.policy.optimizer, lambda: steps.append(None)):
-        agent.learn(2 * size)
-    return len(steps) / 2
+    optimizers = {"critic": agent.policy.optimizer}
+    journal = run_and_record_steps(partial(agent.learn, 2 * size), optimizers)
+    return len(journal.losses["critic"]) / 2
 
 
 PROBES: Mapping[str, Probe] = {

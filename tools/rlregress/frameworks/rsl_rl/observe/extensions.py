@@ -14,12 +14,12 @@ from rsl_rl.algorithms import PPO
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised, make_runner
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.measurements.loss_minimum import require_one_number
 from rlregress.measurements.ppo_trainings import Settings, measure_ratios_of_reported_losses
 from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.journal import record_differentiated_losses, run_and_record_steps
 from rlregress.probing.layers import list_linear_layers, make_output_constant
-from rlregress.probing.recorded_update import record_differentiated_losses
 from rlregress.probing.scripted import Scripted
-from rlregress.probing.watched_updates import require_one_number, run_and_record_losses
 
 
 def _freeze_predictor(agent: Any) -> None:
@@ -205,8 +205,8 @@ def _train_student(
     compat.mark_teacher_loaded(runner.alg)
     compat.fix_outputs(runner.alg, -12.0, student=teacher + error, teacher=teacher)
     train = partial(compat.train_without_saving, runner, rollouts)
-    losses = run_and_record_losses(train, {"student": runner.alg.optimizer})["student"]
-    return losses, environment.received[0].item()
+    journal = run_and_record_steps(train, {"student": runner.alg.optimizer})
+    return journal.losses["student"], environment.received[0].item()
 
 
 def _measure_first_executed_action(inputs: Inputs) -> list[float]:

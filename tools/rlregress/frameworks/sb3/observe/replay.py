@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
-from stable_baselines3 import SAC, TD3
+from stable_baselines3 import TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
 from rlregress.frameworks.sb3.observe.helpers import nstep_targets
-from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
@@ -68,20 +66,6 @@ def _measure_share_of_distinct_samples(inputs: Inputs) -> np.ndarray:
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 
 
-def _count_rows_stored_in_warmup(inputs: Inputs) -> np.ndarray:
-    stored = []
-    for algorithm_class in (SAC, TD3):
-        agent = probe_agents.make_small_off_policy_agent(
-            algorithm_class,
-            Scripted(),
-            learning_starts=inputs["warmup"],
-            batch_size=inputs["minibatch"],
-        )
-        agent.learn(inputs["steps"])
-        stored.append(float(agent.replay_buffer.size()))
-    return np.array(stored)
-
-
 def _list_rewards_left_in_full_buffer(inputs: Inputs) -> np.ndarray:
     agent = probe_agents.make_small_off_policy_agent(
         TD3, Scripted(), buffer_size=inputs["capacity"]
@@ -106,17 +90,6 @@ def _measure_shared_observations(inputs: Inputs) -> np.ndarray:
     return np.array([0.0, float(np.isnan(following).all())])
 
 
-def _measure_target_with_both_flags(inputs: Inputs) -> np.ndarray:
-    environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
-    agent = probe_agents.make_small_off_policy_agent(
-        TD3, environment, gamma=inputs["discount"], gradient_steps=0
-    )
-    agent.learn(8)
-    probe_agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
-    update = partial(agent.train, gradient_steps=1, batch_size=8)
-    return np.array([watched_updates.run_and_find_target(update)])
-
-
 PROBES: Mapping[str, Probe] = {
     "nstep.window": _measure_nstep_window,
     "nstep.discount": _measure_discount_of_bootstrap,
@@ -125,8 +98,6 @@ PROBES: Mapping[str, Probe] = {
     "nstep.newest_steps": _measure_targets_of_newest_steps,
     "nstep.custom_buffer": _measure_target_with_custom_buffer,
     "replay.sampling": _measure_share_of_distinct_samples,
-    "replay.warmup": _count_rows_stored_in_warmup,
     "replay.overwriting": _list_rewards_left_in_full_buffer,
     "replay.shared_observations": _measure_shared_observations,
-    "replay.both_flags": _measure_target_with_both_flags,
 }

@@ -8,7 +8,6 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-import torch
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
@@ -26,15 +25,6 @@ def _measure_centre(algorithm_class: Any, inputs: Inputs) -> np.ndarray:
     agent = probe_agents.make_small_off_policy_agent(algorithm_class, environment)
     make_output_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
-
-
-def _measure_critic_count(inputs: Inputs) -> np.ndarray:
-    recorded = []
-    for algorithm_class in (SAC, TD3):
-        agent = probe_agents.make_small_off_policy_agent(algorithm_class, Scripted())
-        observations, actions = torch.zeros(1, 1), torch.zeros(1, 1)
-        recorded.append(float(len(agent.critic(observations, actions))))
-    return np.array(recorded)
 
 
 def measure_share_of_mixed_exploration(algorithm_class: Any, inputs: Inputs) -> np.ndarray:
@@ -140,7 +130,6 @@ def _flag_failure_before_policy_update(inputs: Inputs) -> np.ndarray:
 PROBES: Mapping[str, Probe] = {
     "policy.centre.deterministic": partial(_measure_centre, TD3),
     "policy.centre.gaussian": partial(_measure_centre, SAC),
-    "networks.critic_count": _measure_critic_count,
     "dqn.exploration.draw": partial(measure_share_of_mixed_exploration, DQN),
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_share_of_reset_steps,

@@ -9,7 +9,7 @@ from unittest import mock
 from rlregress.frameworks.skrl.agents import NEVER, AgentSetup, Layers
 from rlregress.frameworks.skrl.observe.drivers import dqn as of_dqn
 from rlregress.frameworks.skrl.observe.drivers.twins import Driver
-from rlregress.measurements import ddpg, dqn, sac, td3
+from rlregress.measurements import ddpg, dqn, sac, sac_and_td3, td3
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
 
@@ -42,6 +42,7 @@ PROBES: Mapping[str, Probe] = {
         for id, measure in sac.MEASUREMENTS.items()
         if id not in ABSENT
     },
+    **{id: partial(measure, Driver) for id, measure in sac_and_td3.MEASUREMENTS.items()},
     **{id: partial(measure, partial(Driver, "td3")) for id, measure in td3.MEASUREMENTS.items()},
     **{id: partial(measure, partial(Driver, "ddpg")) for id, measure in ddpg.MEASUREMENTS.items()},
     "td3.action.bounding": partial(td3.measure_action_bounding, _UNSQUASHED_DRIVER),

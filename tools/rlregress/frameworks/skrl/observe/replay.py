@@ -10,8 +10,6 @@ import torch
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, AgentSetup
-from rlregress.frameworks.skrl.observe.drivers.twins import Driver, count_trained_critics
-from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_output_constant
@@ -47,36 +45,12 @@ def _measure_sampling(inputs: Inputs) -> float:
     return len(torch.unique(batch[0])) / count
 
 
-def _measure_rows_after_warmup(inputs: Inputs) -> list[float]:
-    stored = []
-    for kind in ("sac", "td3"):
-        training = AgentSetup(
-            kind,
-            batch_size=int(inputs["minibatch"]),
-            random_timesteps=int(inputs["warmup"]),
-            learning_starts=int(inputs["warmup"]),
-        )
-        training.run_steps(int(inputs["steps"]))
-        stored.append(float(len(training.memory)))
-    return stored
-
-
 def _measure_overwriting(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["rewards"])
     training = _make_training_with_steps(
         len(inputs["rewards"]), environment, rows=int(inputs["capacity"])
     )
     return np.sort(training.read_stored_tensor("rewards").flatten().double().numpy())
-
-
-def _measure_target_with_both_flags(inputs: Inputs) -> float:
-    settings = Settings(
-        reward=float(inputs["reward"]),
-        discount=float(inputs["discount"]),
-        terminated=1.0,
-        truncated=1.0,
-    )
-    return Driver("td3", settings).compute_target([inputs["value"]] * 2)
 
 
 def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
@@ -100,10 +74,6 @@ def _measure_autoreset(inputs: Inputs) -> list[float]:
     return [0.0, float((rewards == 0.0).double().mean())]
 
 
-def _measure_critic_count(inputs: Inputs) -> list[int]:
-    return [count_trained_critics(AgentSetup(kind)) for kind in ("sac", "td3")]
-
-
 def _measure_share_of_mixed_exploration(inputs: Inputs) -> float:
     actions, count = int(inputs["actions"]), int(inputs["environments"])
     schedule = compat.make_epsilon_schedule(float(inputs["epsilon"]), float(inputs["epsilon"]), 1.0)
@@ -123,12 +93,9 @@ def _measure_share_of_mixed_exploration(inputs: Inputs) -> float:
 PROBES: Mapping[str, Probe] = {
     "replay.next_observation": _measure_next_observation,
     "replay.sampling": _measure_sampling,
-    "replay.warmup": _measure_rows_after_warmup,
     "replay.overwriting": _measure_overwriting,
-    "replay.both_flags": _measure_target_with_both_flags,
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_autoreset,
-    "networks.critic_count": _measure_critic_count,
     "dqn.exploration.draw": _measure_share_of_mixed_exploration,
 }
 ABSENT: Mapping[str, str] = {

@@ -13,9 +13,9 @@ from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import AgentSetup, Layers
 from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.measurements import trpo
-from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.scripted import Scripted
 
@@ -66,12 +66,8 @@ def _run_update_and_read_policy(
 def _measure_critic_updates(inputs: Inputs) -> float:
     rows = 2 * int(inputs["batch_size"])
     training = AgentSetup("trpo", rows=rows, rollouts=rows)
-    steps: list[None] = []
-    with watched_updates.call_before_steps(
-        training.optimizers["critic"], lambda: steps.append(None)
-    ):
-        training.run_steps(rows)
-    return len(steps) / 2
+    journal = run_and_record_steps(partial(training.run_steps, rows), training.optimizers)
+    return len(journal.losses["critic"]) / 2
 
 
 PROBES: Mapping[str, Probe] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 from unittest import mock
@@ -14,27 +14,18 @@ import gymnasium
 
 from rlregress.frameworks.cleanrl.observe.drivers.parts import DrivenScript
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
-from rlregress.measurements.driven_agents import Look, LoopRecord, do_nothing
-from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.layers import make_output_constant
-from rlregress.probing.recorded_update import record_differentiated_losses
+from rlregress.measurements.driven_agents import Look, do_nothing
+from rlregress.probing.driven import NetworkPair, ScriptedEnvs
+from rlregress.probing.journal import StepJournal
 
 
-class DQNDriver(DrivenScript):
+class DQNDriver(NetworkPair, DrivenScript):
     """The script of DQN (see ``driven_agents.DiscreteAgent``)."""
 
     name = "dqn"
 
-    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        for name, numbers in (("q_network", online), ("target_network", target)):
-            make_output_constant(self._find_variable(name), numbers)
-
-    def fill_parameters(self, online: float, target: float) -> None:
-        fill_parameters(self._find_variable("q_network").parameters(), online)
-        fill_parameters(self._find_variable("target_network").parameters(), target)
-
-    def read_target_parameter(self) -> float:
-        return float(next(self._find_variable("target_network").parameters()).detach().flatten()[0])
+    def list_networks(self) -> Sequence[Any]:
+        return [self._find_variable(name) for name in ("q_network", "target_network")]
 
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of an update on a memory of one minibatch."""
@@ -46,47 +37,51 @@ class DQNDriver(DrivenScript):
             if steps == size - 1:
                 self.set_values(online, target)
 
-        envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
-        with record_differentiated_losses() as losses:
-            self._run_in_environments(
-                envs, lambda _: self.set_values(first, first), set_values_before_update,
-                total_timesteps=size, learning_starts=size - 2,
-            )  # fmt: skip
-        return losses[-1]
-
-    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
-        envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
-        with envs.record_gradient_norms():
-            self._run_in_environments(envs, on_start, on_step)
-        return envs.make_record()
+        journal = self.run_loop(
+            lambda _: self.set_values(first, first),
+            set_values_before_update,
+            {"total_timesteps": size, "learning_starts": size - 2},
+        )
+        return journal.losses["critic"][-1]
 
     def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """Return the script's last action or, if ``deterministic``, the first of its evaluation."""
         evaluates = "save_model" in self._script.defaults
         if deterministic and not evaluates:
             return None
-        # the evaluation goes on until episodes have ended
-        envs = ScriptedEnvs(self._settings, discrete=self._settings.actions, terminated=1.0)
-        arguments = {"save_model": True} if deterministic else {}
 
-        def set_values_at_start(_: int) -> None:
-            self.set_values(q_values, q_values)
-            if deterministic:
+        def make_folder_of_run(steps: int) -> None:
+            if deterministic and not steps:
                 # as the writer of TensorBoard would, which is replaced by a stub
                 os.makedirs(os.path.join("runs", vars(sys.modules["__main__"])["run_name"]))
 
-        self._run_in_environments(envs, set_values_at_start, do_nothing, **arguments)
-        played: list[list[float]] = [actions for actions in envs.make_record().actions if actions]
+        journal = self.run_loop(
+            lambda _: self.set_values(q_values, q_values),
+            make_folder_of_run,
+            {"save_model": True} if deterministic else {},
+            # the evaluation goes on until episodes have ended
+            terminated=1.0,
+        )
+        played = [actions for actions in journal.actions if actions]
         return int(played[-1][0] if deterministic else played[0][-1])
 
-    def _run_in_environments(
-        self, envs: ScriptedEnvs, on_start: Look, on_step: Look, **arguments: Any
-    ) -> None:
+    def run_loop(
+        self,
+        on_start: Look = do_nothing,
+        on_step: Look = do_nothing,
+        arguments: Mapping[str, Any] = {},  # noqa: B006 - read only
+        **script: Any,
+    ) -> StepJournal:
+        """Run the script.
+
+        Args:
+            arguments: further ones of its command line.
+            script: of the environments, in place of what the settings say.
+        """
         settings = self._settings
         first, last, falls = settings.epsilon
-        envs.begin, envs.between = on_start, on_step
-        if settings.target_every is not None:
-            arguments["target_network_frequency"] = settings.target_every
+        envs = ScriptedEnvs(settings, discrete=settings.actions, **script)
+        interval = settings.map_to_framework_names(target_every="target_network_frequency")
         overrides = {
             "total_timesteps": settings.steps,
             "buffer_size": 256,
@@ -98,21 +93,25 @@ class DQNDriver(DrivenScript):
             "start_e": first,
             "end_e": last,
             "exploration_fraction": falls / settings.steps,
+            **interval,
+            **arguments,
         }
-        draw = settings.draw
-        with (
-            nullcontext()
-            if draw is None
-            else mock.patch.object(random, "random", return_value=draw)
-        ):
+
+        def note_variables_and_start(run: ScriptRun) -> None:
+            self._variables = run.globals
+            on_start(0)
+
+        def train() -> None:
             run_script(
                 self._script.path,
-                {**overrides, **arguments},
+                overrides,
                 make_env=envs.make_environment,
-                on_start=self._note_variables,
+                on_start=note_variables_and_start,
                 # no videos of an evaluation
                 patches=[(gymnasium.wrappers, "RecordVideo", lambda env, *_, **__: env)],
             )
 
-    def _note_variables(self, run: ScriptRun) -> None:
-        self._variables = run.globals
+        draw = settings.draw
+        fixed = mock.patch.object(random, "random", return_value=draw)
+        with nullcontext() if draw is None else fixed:
+            return envs.record_training(train, on_step=on_step)

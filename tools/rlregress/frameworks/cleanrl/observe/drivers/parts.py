@@ -10,6 +10,7 @@ from torch import nn
 
 from rlregress.frameworks.cleanrl.script import find_first_variable
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.layers import list_optimized_parameters
 
 OPTIMIZERS = {
     "critic": ("q_optimizer", "values_optimizer"),
@@ -59,10 +60,11 @@ def find_optimizer_by_role(variables: Mapping[str, Any], role: str) -> Any:
 
 def list_q_networks(variables: Mapping[str, Any]) -> list[nn.Module]:
     """Return those networks of a script that its optimiser of the critics trains."""
-    groups = find_optimizer_by_role(variables, "critic").param_groups
-    optimized = {id(p) for group in groups for p in group["params"]}
+    critics = find_optimizer_by_role(variables, "critic")
+    optimized = {id(p) for p in list_optimized_parameters(critics)}
     modules = [m for m in variables.values() if isinstance(m, nn.Module)]
-    return [m for m in modules if any(id(p) in optimized for p in m.parameters())]
+    own = [{id(p) for p in module.parameters()} for module in modules]
+    return [module for module, ids in zip(modules, own, strict=True) if ids and ids <= optimized]
 
 
 def _add_device_if_taken(method: Any, *inputs: torch.Tensor) -> tuple[Any, ...]:

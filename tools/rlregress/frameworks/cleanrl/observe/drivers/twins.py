@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import torch
-from torch.distributions import Normal
+from torch import nn
 
 from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     OPTIMIZERS,
@@ -26,24 +25,25 @@ from rlregress.frameworks.cleanrl.observe.drivers.parts import (
 from rlregress.frameworks.cleanrl.observe.helpers.small_runs import read_stored_columns
 from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script
 from rlregress.measurements.twin_details import FROZEN
-from rlregress.probing import layers, watched_updates
+from rlregress.probing import layers
 from rlregress.probing.driven import (
     fill_networks_and_targets,
     fill_parameters,
+    fix_log_prob_of_samples,
     read_parameter_of_each_target,
 )
+from rlregress.probing.heads import fix_draws_of_normal_distributions
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.journal import StepJournal
 from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
+    list_optimized_parameters,
     make_output_constant,
-    make_output_constant_for_input,
 )
 from rlregress.probing.scripted import Scripted
+from rlregress.probing.single_updates import ACTION, NOW, THEN, UpdateDriver
 
-#: observation, action and next observation of every transition that a single update reads
-_NOW, _ACTION, _THEN = 0.5, 0.25, -0.5
 _SETTINGS = {
     "discount": "gamma",
     "delay": "policy_frequency",
@@ -55,7 +55,7 @@ _OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
 Prepare = Callable[[Any], Any]
 
 
-class SACDriver(DrivenScript):
+class SACDriver(UpdateDriver, DrivenScript):
     """The script of SAC (see ``twin_agents.TwinDriver``)."""
 
     name = "sac_continuous_action"
@@ -122,19 +122,18 @@ class SACDriver(DrivenScript):
         def find_stepped_parts(optimizer: Any) -> dict[str, Any]:
             for role in OPTIMIZERS:
                 if find_optimizer_by_role(self._variables, role) is optimizer:
-                    return {role: [p for group in optimizer.param_groups for p in group["params"]]}
+                    return {role: list_optimized_parameters(optimizer)}
             candidates = [name for tried in OPTIMIZERS.values() for name in tried]
             raise self._script.make_variable_lost_error(*candidates)
-
-        def list_targets() -> Iterator[torch.Tensor]:
-            for name in self._targets:
-                yield from self._find_variable(name).parameters()
 
         settings = {"total_timesteps": steps, **self._make_arguments(), **arguments}
         with (
             self._fix_draws(),
             journal.record_optimizer_steps(
-                find_stepped_parts, lambda: self._find_policy().parameters(), list_targets, on_step
+                find_stepped_parts,
+                lambda: self._find_policy().parameters(),
+                lambda: self.list_target_parameters(self._variables),
+                on_step,
             ),
         ):
             run_script(
@@ -148,7 +147,7 @@ class SACDriver(DrivenScript):
     def _apply_settings_to_agent(self) -> None:
         s = self._settings
         if s.log_prob is not None and self._is_sac:
-            _make_policy_report_log_prob(self._find_policy(), s.log_prob)
+            fix_log_prob_of_samples(self._find_policy(), "get_action", s.log_prob)
         if s.pre_tanh is not None:
             make_output_constant(find_layer_of_policy(self._variables, "mean", "mu"), s.pre_tanh)
         if s.weight is not None:
@@ -160,7 +159,7 @@ class SACDriver(DrivenScript):
         s = self._settings
         with ExitStack() as around:
             if s.pre_tanh is not None and self._is_sac:
-                around.enter_context(_fix_samples_and_record_deviations())
+                around.enter_context(fix_draws_of_normal_distributions(0.0))
             if s.noise and not self._is_sac:
                 around.enter_context(_fix_normal_noise(s.noise))
             yield
@@ -182,6 +181,7 @@ class SACDriver(DrivenScript):
         journal = self._record_run(s.steps, learning_starts=starts, **settings)
         stored = read_stored_columns(self._find_variable("rb"))
         last = len(journal.actions[0]) - 1
+        journal.stored_rows = len(stored["rewards"])
         journal.stored_action, journal.stored_reward = (
             float(np.ravel(stored[name][last])[0]) for name in ("actions", "rewards")
         )
@@ -194,9 +194,7 @@ class SACDriver(DrivenScript):
 
     # -- one update --------------------------------------------------------------------------
 
-    def _run_until_optimizer_step(
-        self, prepare: Prepare, part: str, step_number: int = 1, **arguments: Any
-    ) -> StepJournal:
+    def run_update(self, prepare: Prepare, part: str, step_number: int = 1) -> StepJournal:
         """Run until an optimizer step of ``part``, on equal observations and actions.
 
         Args:
@@ -225,72 +223,34 @@ class SACDriver(DrivenScript):
         # step before the first of them must not update.
         starts = size - 1 + size % 2
         return self._record_run(
-            starts + 2, patch_sample_and_prepare, stop_at_step, learning_starts=starts, **arguments
+            starts + 2, patch_sample_and_prepare, stop_at_step, learning_starts=starts
         )
 
-    def _compute_action(self, observation: float, *policy_names: str) -> float:
+    def list_q_networks(self, agent: Any, are_targets: bool = False) -> Sequence[nn.Module]:
+        names = self._targets if are_targets else self._critics
+        return [self._find_variable(name) for name in names]
+
+    def evaluate(self, network: Any, observation: float, action: float) -> torch.Tensor:
+        return call_network(network, torch.full((1, 1), observation), torch.full((1, 1), action))
+
+    def act(self, agent: Any, observation: float, by_target: bool = False) -> float:
         # the policy that reports a log-probability does 0
         if self._is_sac:
             return 0.0
-        policy = self._find_variable(*policy_names)
+        policy = self._find_variable("target_actor" if by_target else "actor")
         with torch.no_grad():
             return float(call_network(policy, torch.full((1, 1), observation)))
 
-    def _pin_outputs(
-        self, names: Sequence[str], input_values: tuple[float, float], values: Sequence[float]
+    def fix_q_values(
+        self, agent: Any, q_values: Sequence[float], action: float, are_targets: bool = False
     ) -> None:
-        inputs = [torch.full((1, 1), number) for number in input_values]
-        for name, number in zip(names, values, strict=False):
-            network = self._find_variable(name)
-            make_output_constant_for_input(network, partial(call_network, network, *inputs), number)
+        super().fix_q_values(agent, q_values, action, are_targets)
+        if len(q_values) > 2:
 
-    def compute_critic_loss(self, q_values: Sequence[float]) -> float:
-        """Return the critic loss where each Q network, two or three, outputs its ``q_values``."""
+            def third(observations: torch.Tensor, _: Any) -> torch.Tensor:
+                return 0.0 * observations[:, :1] + float(q_values[2])
 
-        def prepare_script(variables: Any) -> None:
-            self._pin_outputs(self._critics, (_NOW, _ACTION), q_values)
-            if len(q_values) > 2:
-
-                def third(observations: torch.Tensor, _: Any) -> torch.Tensor:
-                    return 0.0 * observations[:, :1] + float(q_values[2])
-
-                variables.update(qf3=third, qf3_target=third)
-
-        return self._run_until_optimizer_step(prepare_script, "critic").losses["critic"][0]
-
-    def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
-        def prepare_script(_: Any) -> None:
-            for name in self._targets:
-                make_output_constant(self._find_variable(name), target_q)
-            self._pin_outputs(self._critics, (_NOW, self._compute_action(_NOW, "actor")), q_values)
-
-        return self._run_until_optimizer_step(prepare_script, "actor").losses["actor"][0]
-
-    def compute_target(self, q_values: Sequence[float]) -> float:
-        def prepare_script(_: Any) -> None:
-            self._pin_outputs(
-                self._targets, (_THEN, self._compute_action(_THEN, "target_actor")), q_values
-            )
-
-        return watched_updates.run_and_find_target(
-            lambda: self._run_until_optimizer_step(prepare_script, "critic")
-        )
-
-    def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
-        def prepare_script(variables: Any) -> None:
-            zeros: list[tuple[Any, float]] = [
-                (network, 0.0) for network in list_q_networks(variables)
-            ]
-            targets = [(self._find_variable(name), target_value) for name in self._targets]
-            for network, number in zeros + targets:
-                fill_parameters(network.parameters(), 0.0)
-                fill_parameters([find_last_linear_layer(network).bias], number)
-
-        journals: list[StepJournal] = []
-        target = watched_updates.run_and_find_target(
-            lambda: journals.append(self._run_until_optimizer_step(prepare_script, "actor"))
-        )
-        return target, journals[0].losses["actor"][0]
+            agent.update(qf3=third, qf3_target=third)
 
     def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
         s = self._settings
@@ -299,7 +259,7 @@ class SACDriver(DrivenScript):
             fill_parameters([variables["log_alpha"]], float(np.log(s.temperature or 1.0)))
             variables["target_entropy"] = s.target_entropy
 
-        journal = self._run_until_optimizer_step(prepare_script, "temperature")
+        journal = self.run_update(prepare_script, "temperature")
         return journal.losses["temperature"][0], float(self._variables["log_alpha"].grad)
 
     def update_and_read_targets(
@@ -315,7 +275,7 @@ class SACDriver(DrivenScript):
                 pairs.append((online, followed))
             fill_networks_and_targets(pairs, source, target)
 
-        self._run_until_optimizer_step(prepare_script, "critic", step_number=2)
+        self.run_update(prepare_script, "critic", step_number=2)
         return read_parameter_of_each_target(pairs)
 
     def compute_smoothed_actions(
@@ -342,15 +302,20 @@ class SACDriver(DrivenScript):
             self._find_variable("target_actor").forward = lambda *_: answer
             self._find_variable("qf1_target").forward = note_received_actions
 
-            def sample(_: int) -> Any:
+            buffer, sample = variables["rb"], variables["rb"].sample
+
+            def sample_many(_: int) -> Any:
                 if draw_per_sample:
                     variables["action"] = np.zeros((samples, len(low)))
+                if hasattr(buffer, "buffer"):
+                    # it draws no row twice
+                    buffer.buffer.extend([buffer.buffer[0]] * samples)
                 torch.manual_seed(shift_seed(s.seed))
-                return _make_minibatch(samples, len(low), arrays=hasattr(variables["rb"], "buffer"))
+                return sample(samples)
 
-            variables["rb"].sample = sample
+            buffer.sample = sample_many
 
-        self._record_run(2, prepare_script, learning_starts=0)
+        self._record_run(2, prepare_script, learning_starts=0, buffer_size=samples)
         (actions,) = recorded
         return actions.double().numpy()
 
@@ -364,7 +329,7 @@ class SACDriver(DrivenScript):
 
     def compute_log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
         self._run_one_step_and_get_variables()
-        with _fix_samples_and_record_deviations() as deviations:
+        with fix_draws_of_normal_distributions(0.0) as deviations:
             for output in outputs:
                 make_output_constant(find_layer_of_policy(self._variables, "std"), output)
                 sample_action(self._find_policy(), torch.zeros(1, 1))
@@ -376,7 +341,7 @@ class SACDriver(DrivenScript):
         zeros = torch.zeros(1, len(draw), dtype=torch.float64)
         policy = self._find_policy()
         policy.forward = lambda *_: (zeros, zeros)
-        with _fix_samples_and_record_deviations(draw):
+        with fix_draws_of_normal_distributions(draw):
             return float(sample_action(policy, torch.zeros(1, 1))[1].detach())
 
     def count_q_networks_and_targets(self) -> tuple[int, int]:
@@ -432,34 +397,6 @@ class DDPGDriver(SACDriver):
     _critics, _targets = ("qf1",), ("qf1_target",)
 
 
-def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
-    """Make the policy return the action 0 and ``log_prob``, both with gradients of 0."""
-    sample = policy.get_action
-
-    def get_action(*arguments: Any) -> Any:
-        action, log_probs, mean = sample(*arguments)
-        return 0.0 * action, 0.0 * log_probs + log_prob, mean
-
-    policy.get_action = get_action
-
-
-@contextmanager
-def _fix_samples_and_record_deviations(draw: Any = None) -> Iterator[list[torch.Tensor]]:
-    """Make Gaussians sample ``draw``, or their mean if None; yield a list of their deviations."""
-    deviations: list[torch.Tensor] = []
-
-    def draw_sample_with_fixed_noise(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
-        del sample_shape
-        deviations.append(law.scale.detach())
-        if draw is None:
-            return law.mean
-        numbers = torch.as_tensor(np.asarray(draw, dtype=np.float64), dtype=law.loc.dtype)
-        return 0.0 * law.mean + numbers
-
-    with mock.patch.object(Normal, "rsample", draw_sample_with_fixed_noise):
-        yield deviations
-
-
 @contextmanager
 def _fix_normal_noise(number: float) -> Iterator[None]:
     """Make a draw from N(mean, sigma^2) return mean + sigma * number, in torch and in NumPy."""
@@ -480,10 +417,10 @@ def _fix_normal_noise(number: float) -> Iterator[None]:
 def _equalise_stored_rows(buffer: Any) -> None:
     """Overwrite all stored transitions with the same observations and action."""
     if hasattr(buffer, "actions"):
-        buffer.observations[:], buffer.actions[:] = _NOW, _ACTION
-        buffer.next_observations[:] = _THEN
+        buffer.observations[:], buffer.actions[:] = NOW, ACTION
+        buffer.next_observations[:] = THEN
         return
-    numbers = {0: _NOW, 1: _ACTION, 3: _THEN}
+    numbers = {0: NOW, 1: ACTION, 3: THEN}
     rows = [
         tuple(
             np.full_like(np.asarray(entry), numbers[place]) if place in numbers else entry
@@ -493,17 +430,3 @@ def _equalise_stored_rows(buffer: Any) -> None:
     ]
     buffer.buffer.clear()
     buffer.buffer.extend(rows)
-
-
-def _make_minibatch(samples: int, dimensions: int, arrays: bool) -> Any:
-    """Return a minibatch in the form of a replay buffer: tensors by name, or arrays in order."""
-    columns = {
-        "observations": np.full((samples, 1), 0.5, dtype=np.float32),
-        "actions": np.zeros((samples, dimensions), dtype=np.float32),
-        "rewards": np.zeros((samples, 1), dtype=np.float32),
-        "next_observations": np.full((samples, 1), 0.5, dtype=np.float32),
-        "dones": np.zeros((samples, 1), dtype=np.float32),
-    }
-    if arrays:
-        return tuple(columns.values())
-    return SimpleNamespace(**{name: torch.as_tensor(column) for name, column in columns.items()})

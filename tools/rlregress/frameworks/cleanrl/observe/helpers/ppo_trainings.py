@@ -13,12 +13,8 @@ from rlregress.frameworks.cleanrl.script import find_first_variable
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing.driven import fill_parameters
-from rlregress.probing.layers import (
-    compute_gradient_norm,
-    find_last_linear_layer,
-    make_output_constant,
-)
-from rlregress.probing.recorded_update import record_differentiated_losses
+from rlregress.probing.journal import StepJournal, find_critic
+from rlregress.probing.layers import find_last_linear_layer, make_output_constant
 from rlregress.probing.scripted import Scripted, make_counting_environment
 
 SCRIPT = "ppo_continuous_action"
@@ -104,14 +100,7 @@ def update_on_rows(
         VariableLost: the update does not read the number of epochs, so that nothing was prepared.
     """
     prepared: list[None] = []
-    losses: list[float] = []
-    norms: list[float] = []
-
-    def note_step(optimizer: torch.optim.Optimizer) -> None:
-        losses.append(sum(differentiated))
-        differentiated.clear()
-        norms.append(compute_gradient_norm(optimizer))
-
+    journal = StepJournal()
     sizes = {
         "total_timesteps": samples,
         "num_steps": samples,
@@ -119,7 +108,7 @@ def update_on_rows(
         "update_epochs": 1,
         "learning_rate": 0.0,
     }
-    with record_differentiated_losses(note_step) as differentiated:
+    with journal.record_optimizer_steps(find_critic):
         run = run_ppo(
             source,
             {**sizes, **flags},
@@ -129,7 +118,7 @@ def update_on_rows(
     if not prepared:
         problem = "the update does not read args.update_epochs"
         raise source.parse_script(SCRIPT).make_lost_error(problem)
-    return run, losses, norms
+    return run, journal.losses["critic"], journal.gradient_norms["critic"]
 
 
 def overwrite_rows(run: ScriptRun, ratios: Any = 1.0, **rows: Any) -> None:

@@ -21,10 +21,11 @@ class Driver(dqn.Driver):
         # two, where no measurement is about their number: of five thousand actions each has as many
         return {**super().make_policy_arguments(), "n_quantiles": self._settings.quantiles or 2}
 
-    def convert_values_to_outputs(self, q_values: Any) -> np.ndarray:
-        """Return the quantiles of all actions, one quantile after the other."""
+    def set_values(self, online: Any, target: Any) -> None:
         shape = (self._agent.n_quantiles, self._settings.actions)
-        return np.broadcast_to(q_values, shape).flatten()
+        # the quantiles of all actions, one quantile after the other
+        outputs: list[Any] = [np.broadcast_to(own, shape).flatten() for own in (online, target)]
+        super().set_values(*outputs)
 
     def compute_quantile_loss(self, quantiles: Sequence[float]) -> float:
         """Return the loss of ``train``, where action 0 has these quantiles."""

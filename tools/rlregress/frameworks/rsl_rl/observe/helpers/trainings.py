@@ -18,7 +18,7 @@ from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.measurements.ppo_trainings import Settings
 from rlregress.probing.driven import fill_parameters
-from rlregress.probing.recorded_update import record_losses_and_steps
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.scripted import Scripted
 
 #: learning rate of updates that must move nothing
@@ -140,7 +140,9 @@ def train_and_record(
     }
     training = AgentTraining(runner=runner, rollouts=recorder.rollouts, inputs=inputs)
 
-    def note_optimizer_step(*_: Any) -> None:
+    def note_policy_step(part: str) -> None:
+        if part != "policy":
+            return
         training.entropies.append(compat.read_entropy(agent).mean().item())
         training.rates.append(float(agent.optimizer.param_groups[0]["lr"]))
         trained, logarithm = compat.find_trained_deviation(agent)
@@ -149,15 +151,15 @@ def train_and_record(
             training.log_std_gradients.append((trained.grad * slope).sum().item())
         training.value_gradients.append(training.get_gradient_of_last_bias("critic"))
 
-    agent.optimizer.register_step_pre_hook(note_optimizer_step)
     optimizers = {"policy": agent.optimizer}
     if getattr(agent, "rnd", None):
         optimizers["predictor"] = compat.find_curiosity_optimizer(agent)
-    with record_losses_and_steps(optimizers) as recorded:
-        compat.train_without_saving(runner, rollouts)
-    training.losses = recorded.losses["policy"]
-    training.gradient_norms = recorded.gradient_norms["policy"]
-    training.predictor_norms = recorded.gradient_norms.get("predictor", ())
+    journal = run_and_record_steps(
+        lambda: compat.train_without_saving(runner, rollouts), optimizers, note_policy_step
+    )
+    training.losses = journal.losses["policy"]
+    training.gradient_norms = journal.gradient_norms["policy"]
+    training.predictor_norms = journal.gradient_norms["predictor"]
     training.reported = list(map(compat.list_reported_losses, recorder.results))
     training.stored = [rollout.observations[..., 0].ravel() for rollout in recorder.rollouts]
     minibatches: list[Any] = recorder.minibatches

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -12,13 +13,13 @@ from stable_baselines3 import DQN
 
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
-from rlregress.probing import watched_updates
-from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.layers import make_output_constant
+from rlregress.measurements.driven_agents import Look, Settings, do_nothing
+from rlregress.measurements.loop_journal import Journal
+from rlregress.probing.driven import NetworkPair, ScriptedEnvs
+from rlregress.probing.journal import run_and_record_steps
 
 
-class Driver:
+class Driver(NetworkPair):
     """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``).
 
     Attributes:
@@ -31,7 +32,6 @@ class Driver:
 
     def __init__(self, settings: Settings) -> None:
         first, last, falls = settings.epsilon
-        interval = settings.target_every
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         environments = [self._envs.make_environment() for _ in range(settings.environments)]
@@ -51,31 +51,15 @@ class Driver:
             exploration_final_eps=last,
             exploration_fraction=falls / settings.steps,
             policy_kwargs=self.make_policy_arguments(),
-            **({} if interval is None else {"target_update_interval": interval}),
+            **settings.map_to_framework_names(target_every="target_update_interval"),
         )
         self._collected = False
 
     def make_policy_arguments(self) -> dict[str, Any]:
         return {"net_arch": [4]}
 
-    def convert_values_to_outputs(self, q_values: Any) -> Any:
-        """Return the outputs of the last layer for these values of the actions."""
-        return q_values
-
-    def _list_networks(self) -> Iterator[Any]:
-        return (getattr(self._agent, name) for name in self.networks)
-
-    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        for network, values in zip(self._list_networks(), (online, target), strict=False):
-            make_output_constant(network, self.convert_values_to_outputs(values))
-
-    def fill_parameters(self, online: float, target: float) -> None:
-        for network, number in zip(self._list_networks(), (online, target), strict=False):
-            fill_parameters(network.parameters(), number)
-
-    def read_target_parameter(self) -> float:
-        _, target = self._list_networks()
-        return float(next(target.parameters()).detach().flatten()[0])
+    def list_networks(self) -> Sequence[Any]:
+        return [getattr(self._agent, name) for name in self.networks]
 
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of ``train`` for transitions that ``learn`` has collected."""
@@ -87,13 +71,11 @@ class Driver:
             agent.learn(size)
             self._collected = True
         self.set_values(online, target)
-        losses = watched_updates.run_and_record_losses(
-            lambda: agent.train(gradient_steps=1, batch_size=size),
-            {"values": agent.policy.optimizer},
-        )
-        return watched_updates.require_one_number(losses["values"])
+        update = partial(agent.train, gradient_steps=1, batch_size=size)
+        journal = run_and_record_steps(update, {"critic": agent.policy.optimizer})
+        return journal.get_only_loss("critic")
 
-    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> Journal:
         with self._fix_draws():
             return self._envs.record_training(
                 lambda: self._agent.learn(self._settings.steps), on_start, on_step

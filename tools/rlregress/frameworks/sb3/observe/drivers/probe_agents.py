@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,13 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.layers import make_output_constant, make_output_constant_for_input
+from rlregress.probing.layers import make_output_constant
+from rlregress.probing.single_updates import ACTION, NOW, THEN
 
 #: no warning that the environment has no ``Monitor``
 _QUIET = compat.select_known_arguments(evaluate_policy, warn=False)
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
-#: what is in every transition that ``add_equal_transitions`` adds
-OBSERVATION, NEXT, ACTION = 0.5, -0.5, 0.25
 
 
 def make_agent(algorithm_class: Any, environment: Any, **arguments: Any) -> Any:
@@ -73,56 +71,11 @@ def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
         make_output_constant(network, number)
 
 
-def fix_critics_at_update_input(
-    agent: Any, critic: Any, q_values: Iterable[float], act: Any = None
-) -> None:
-    """Make Q network i output q_values[i] for the input at which an update evaluates it.
-
-    For other inputs it outputs other numbers. The expected observation is the stored one for a
-    trained network, the next one for a target network. The expected action is ``ACTION``, or
-    ``act(observation)``. Agents without target networks have batch normalisation, so only
-    constant outputs are known in advance: see ``make_critics_constant``.
-    """
-    q_values = list(q_values)
-    if not hasattr(agent, "critic_target"):
-        make_critics_constant(critic, q_values)
-        return
-    at = NEXT if critic is agent.critic_target else OBSERVATION
-    for network, q_value in zip(critic.q_networks, q_values, strict=False):
-        actions = torch.tensor([[at, ACTION if act is None else float(act(at))]])
-        make_output_constant_for_input(network, partial(network, actions), q_value)
-
-
-def make_acting_function(agent: Any, use_target: bool = False) -> Any:
-    """Return the noiseless policy, or its target, as a function: observation -> action."""
-    actor = agent.actor_target if use_target and hasattr(agent, "actor_target") else agent.actor
-
-    def compute_action(observation: float) -> torch.Tensor:
-        inputs = torch.full((1, 1), observation)
-        with torch.no_grad():
-            # one that reports a log-probability samples 0
-            draw = getattr(actor, "action_log_prob", None)
-            return actor(inputs) if draw is None else draw(inputs)[0]
-
-    return compute_action
-
-
-def fix_log_prob_of_actor(actor: Any, log_prob: float) -> None:
-    """Make a stochastic actor return the action 0 and ``log_prob``, both with gradients of 0."""
-    sample = actor.action_log_prob
-
-    def return_fixed_log_prob(observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        actions, log_probs = sample(observations)
-        return 0.0 * actions, 0.0 * log_probs + log_prob
-
-    actor.action_log_prob = return_fixed_log_prob
-
-
 def add_equal_transitions(agent: Any, count: int, reward: float = 1.0, done: bool = False) -> None:
-    """Add ``count`` equal transitions to the replay buffer."""
+    """Add ``count`` equal transitions to the replay buffer; see ``single_updates``."""
     buffer = agent.replay_buffer
     shape = (1, *agent.observation_space.shape)
-    observation, following = (np.full(shape, n, dtype=np.float32) for n in (OBSERVATION, NEXT))
+    observation, following = (np.full(shape, n, dtype=np.float32) for n in (NOW, THEN))
     # choices are numbered
     number = 0.0 if hasattr(agent.action_space, "n") else ACTION
     action = np.full((1, *agent.action_space.shape), number, dtype=np.float32)

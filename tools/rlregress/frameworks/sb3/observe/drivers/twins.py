@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
@@ -14,22 +13,24 @@ from torch import nn
 
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.observe.drivers import probe_agents
-from rlregress.frameworks.sb3.observe.drivers.probe_agents import ACTION, NEXT, OBSERVATION
 from rlregress.measurements.twin_agents import Settings
-from rlregress.probing import layers, watched_updates
+from rlregress.probing import layers
 from rlregress.probing.driven import (
     fill_networks_and_targets,
     fill_parameters,
+    fix_log_prob_of_samples,
     read_parameter_of_each_target,
 )
+from rlregress.probing.heads import fix_draws_of_normal_distributions
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import StepJournal, make_parts_finder
+from rlregress.probing.journal import StepJournal, make_parts_finder, run_and_record_steps
 from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
     make_output_constant,
 )
 from rlregress.probing.scripted import Scripted, make_script_of_end_after
+from rlregress.probing.single_updates import ACTION, NOW, THEN, UpdateDriver
 
 _SETTINGS = {
     "discount": "gamma",
@@ -50,15 +51,10 @@ _FREQUENCIES: dict[str, dict[str, Any]] = {
 _COLLECTING = {"train_freq": 1, "gradient_steps": 0}
 
 
-class Driver:
-    """An agent of a class with small networks (see ``twin_agents.TwinDriver``).
-
-    Attributes:
-        distances: the functions that compare Q values with targets.
-    """
+class Driver(UpdateDriver):
+    """An agent of a class with small networks (see ``twin_agents.TwinDriver``)."""
 
     shares_rate = True
-    distances = watched_updates.TORCH_DISTANCES
 
     def __init__(self, algorithm_class: Any, settings: Settings) -> None:
         self._algorithm_class, self._settings = algorithm_class, settings
@@ -111,7 +107,7 @@ class Driver:
     def _apply_settings_to_agent(self, agent: Any) -> None:
         s = self._settings
         if s.log_prob is not None and hasattr(agent.actor, "action_log_prob"):
-            probe_agents.fix_log_prob_of_actor(agent.actor, s.log_prob)
+            fix_log_prob_of_samples(agent.actor, "action_log_prob", s.log_prob)
         if s.pre_tanh is not None:
             make_output_constant(agent.actor.mu, s.pre_tanh)
             if hasattr(agent.actor, "log_std"):
@@ -125,55 +121,46 @@ class Driver:
         agent = self._make_agent(**_COLLECTING)
         agent.learn(self._settings.batch_size)
         buffer = agent.replay_buffer
-        buffer.observations[:], buffer.next_observations[:] = OBSERVATION, NEXT
+        buffer.observations[:], buffer.next_observations[:] = NOW, THEN
         buffer.actions[:] = ACTION
         return agent
 
     def _update_once(self, agent: Any) -> None:
         agent.train(gradient_steps=1, batch_size=self._settings.batch_size)
 
-    def _compute_loss_of_part(self, agent: Any, part: str) -> float:
-        losses = watched_updates.run_and_record_losses(
-            partial(self._update_once, agent), probe_agents.list_optimizers(agent)
-        )
-        return watched_updates.require_one_number(losses[part])
-
-    def compute_critic_loss(self, q_values: Sequence[float]) -> float:
+    def run_update(self, prepare: Callable[[Any], Any], part: str) -> StepJournal:
         agent = self._make_agent_with_filled_buffer()
-        probe_agents.fix_critics_at_update_input(agent, agent.critic, q_values)
-        return self._compute_loss_of_part(agent, "critic")
+        prepare(agent)
+        update = partial(self._update_once, agent)
+        return run_and_record_steps(update, probe_agents.list_optimizers(agent))
 
-    def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
-        agent = self._make_agent_with_filled_buffer()
-        targets = probe_agents.find_target_critics(agent)
-        probe_agents.make_critics_constant(targets, [target_q] * len(targets.q_networks))
-        probe_agents.fix_critics_at_update_input(
-            agent, agent.critic, q_values, probe_agents.make_acting_function(agent)
-        )
-        return self._compute_loss_of_part(agent, "actor")
+    def list_q_networks(self, agent: Any, are_targets: bool = False) -> Sequence[nn.Module]:
+        critic = probe_agents.find_target_critics(agent) if are_targets else agent.critic
+        return list(critic.q_networks)
 
-    def compute_target(self, q_values: Sequence[float]) -> float:
-        agent = self._make_agent_with_filled_buffer()
-        critic = probe_agents.find_target_critics(agent)
-        following = probe_agents.make_acting_function(agent, use_target=True)
-        probe_agents.fix_critics_at_update_input(agent, critic, q_values, following)
-        return watched_updates.run_and_find_target(
-            partial(self._update_once, agent), self.distances
-        )
+    def evaluate(self, network: Any, observation: float, action: float) -> torch.Tensor:
+        return network(torch.tensor([[observation, action]]))
 
-    def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
-        agent = self._make_agent_with_filled_buffer()
-        fill_parameters(agent.critic.parameters(), 0.0)
-        probe_agents.make_critics_constant(agent.critic_target, [target_value] * 2)
-        losses: list[float] = []
-        target = watched_updates.run_and_find_target(
-            lambda: losses.append(self._compute_loss_of_part(agent, "actor")), self.distances
-        )
-        return target, losses[0]
+    def act(self, agent: Any, observation: float, by_target: bool = False) -> float:
+        actor = agent.actor_target if by_target and hasattr(agent, "actor_target") else agent.actor
+        # one that reports a log-probability samples 0
+        draw = getattr(actor, "action_log_prob", actor)
+        with torch.no_grad():
+            return float(draw(torch.full((1, 1), observation))[0])
+
+    def fix_q_values(
+        self, agent: Any, q_values: Sequence[float], action: float, are_targets: bool = False
+    ) -> None:
+        if hasattr(agent, "critic_target"):
+            super().fix_q_values(agent, q_values, action, are_targets)
+            return
+        # agents without target networks have batch normalisation: constants alone are known
+        probe_agents.make_critics_constant(agent.critic, q_values)
 
     def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
-        agent = self._make_agent_with_filled_buffer()
-        return self._compute_loss_of_part(agent, "temperature"), agent.log_ent_coef.grad.item()
+        agents: list[Any] = []
+        loss = self.run_update(agents.append, "temperature").get_only_loss("temperature")
+        return loss, agents[0].log_ent_coef.grad.item()
 
     def read_temperature(self) -> float:
         return float(self._make_agent().log_ent_coef.detach().exp())
@@ -202,16 +189,8 @@ class Driver:
         return np.array(deviations)
 
     def compute_log_prob(self, draw: Sequence[float]) -> float:
-        numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)
-
-        def draw_sample_with_fixed_noise(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
-            return distribution.loc + distribution.scale * numbers
-
         actor = self._make_standard_actor()
-        with (
-            torch.no_grad(),
-            mock.patch.object(torch.distributions.Normal, "rsample", draw_sample_with_fixed_noise),
-        ):
+        with torch.no_grad(), fix_draws_of_normal_distributions(draw):
             return actor.action_log_prob(torch.zeros(1, 1))[1].item()
 
     def compute_smoothed_actions(
@@ -245,8 +224,8 @@ class Driver:
         return read_parameter_of_each_target(pairs)
 
     def count_q_networks_and_targets(self) -> tuple[int, int]:
-        agent = self._make_agent()
-        return len(agent.critic.q_networks), len(agent.critic_target.q_networks)
+        agent, inputs = self._make_agent(), [torch.zeros(1, 1)] * 2
+        return len(agent.critic(*inputs)), len(agent.critic_target(*inputs))
 
     def run_loop(self) -> StepJournal:
         """Call ``learn`` for the number of steps in the settings."""
@@ -258,6 +237,7 @@ class Driver:
         with journal.record_optimizer_steps(parts, agent.actor.parameters, targets):
             agent.learn(s.steps * (s.environments if s.per_environment else 1))
         row, buffer = len(self._environments[0].received) - 1, agent.replay_buffer
+        journal.stored_rows = buffer.size()
         journal.stored_action, journal.stored_reward = (
             float(np.ravel(rows[row])[0]) for rows in (buffer.actions, buffer.rewards)
         )

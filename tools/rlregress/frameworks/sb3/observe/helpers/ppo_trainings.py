@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -17,10 +16,9 @@ from rlregress.frameworks.sb3.observe.helpers.on_policy import ProbedPPO
 from rlregress.frameworks.sb3.train.collection import RolloutEndCallback
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.measurements.ppo_trainings import Settings
-from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.layers import make_output_constant
-from rlregress.probing.recorded_update import record_losses_and_steps
 
 #: a bound on the norm of the gradient that none reaches
 _NO_CLIP = 1e9
@@ -47,15 +45,23 @@ class AgentTraining(RecordedTraining):
 
     agent: Any = None
 
+    def note_optimizer_step(self, _: str) -> None:
+        """Record what the optimiser is about to step by."""
+        policy = self.agent.policy
+        self.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
+        self.value_gradients.append(policy.value_net.bias.grad.item())
+        # there is none in a policy over discrete actions, and where only values are learnt
+        gradient = getattr(getattr(policy, "log_std", None), "grad", None)
+        self.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
+
 
 def _select_first_part(observations: Any) -> Any:
     """Return observations, or the first entry of those that are a dictionary."""
     return next(iter(observations.values())) if isinstance(observations, dict) else observations
 
 
-@contextlib.contextmanager
-def _record_updates(agent: Any, training: AgentTraining) -> Iterator[None]:
-    policy, buffer = agent.policy, agent.rollout_buffer
+def _record_minibatches(training: AgentTraining) -> None:
+    policy, buffer = training.agent.policy, training.agent.rollout_buffer
     evaluate, get = policy.evaluate_actions, buffer.get
     minibatch: list[Any] = []
 
@@ -80,21 +86,7 @@ def _record_updates(agent: Any, training: AgentTraining) -> Iterator[None]:
         training.advantages.append(sampled.advantages[real].numpy().copy())
         return values, log_prob, entropy
 
-    def note_rate_and_gradients() -> None:
-        training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
-        training.value_gradients.append(policy.value_net.bias.grad.item())
-        # there is none in a policy over discrete actions, and where only values are learnt
-        gradient = getattr(getattr(policy, "log_std", None), "grad", None)
-        training.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
-
     policy.evaluate_actions, buffer.get = record_and_evaluate, record_and_get
-    with (
-        record_losses_and_steps({"policy": policy.optimizer}) as recorded,
-        watched_updates.call_before_steps(policy.optimizer, note_rate_and_gradients),
-    ):
-        yield
-    training.losses = recorded.losses["policy"]
-    training.gradient_norms = recorded.gradient_norms["policy"]
 
 
 def _make_arguments(settings: Settings) -> dict[str, Any]:
@@ -198,8 +190,14 @@ def train(
     _fix_outputs(algorithm, agent, settings)
     callback = RolloutEndCallback(_watch_rollouts(algorithm, training, settings))
     total = settings.total or settings.rollouts * settings.steps * len(settings.scripts)
-    with _record_updates(agent, training):
-        agent.learn(total, callback=callback)
+    _record_minibatches(training)
+    journal = run_and_record_steps(
+        lambda: agent.learn(total, callback=callback),
+        {"policy": agent.policy.optimizer},
+        training.note_optimizer_step,
+    )
+    training.losses = journal.losses["policy"]
+    training.gradient_norms = journal.gradient_norms["policy"]
     reported = agent.logger.name_to_value.items()
     training.reported = [np.array([loss for name, loss in reported if name.endswith("_loss")])]
     return training

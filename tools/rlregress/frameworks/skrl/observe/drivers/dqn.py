@@ -10,14 +10,15 @@ from unittest import mock
 import torch
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import MODELS, NEVER, AgentSetup, make_outputs_constant
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
-from rlregress.probing import watched_updates
-from rlregress.probing.driven import ScriptedEnvs, fill_parameters
+from rlregress.frameworks.skrl.agents import MODELS, NEVER, AgentSetup
+from rlregress.measurements.driven_agents import Look, Settings, do_nothing
+from rlregress.measurements.loop_journal import Journal
+from rlregress.probing.driven import NetworkPair, ScriptedEnvs
 from rlregress.probing.framework_errors import was_raised_in
+from rlregress.probing.journal import run_and_record_steps
 
 
-class Driver:
+class Driver(NetworkPair):
     """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``).
 
     Args:
@@ -28,14 +29,10 @@ class Driver:
         self._settings, self._options = settings, options
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         self._training = self._make_training(settings.starts)
-        self._fed: AgentSetup | None = None
+        self._collected = False
 
     def _make_training(self, starts: int) -> AgentSetup:
         settings = self._settings
-        interval = settings.target_every
-        further = dict(self._options)
-        if interval is not None:
-            further["target_update_interval"] = interval
         environments = [self._envs.make_environment() for _ in range(settings.environments)]
         return AgentSetup(
             "dqn",
@@ -47,32 +44,25 @@ class Driver:
             discount_factor=settings.discount,
             update_interval=settings.every,
             exploration_scheduler=compat.make_epsilon_schedule(*settings.epsilon),
-            **further,
+            **settings.map_to_framework_names(target_every="target_update_interval"),
+            **self._options,
         )
 
-    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        """Make the outputs of the Q network, and of its target, constant."""
-        make_outputs_constant(self._training, MODELS["dqn"], online, target)
-
-    def fill_parameters(self, online: float, target: float) -> None:
-        for network, number in zip(self._training.models.values(), (online, target), strict=False):
-            fill_parameters(network.parameters(), number)
-
-    def read_target_parameter(self) -> float:
-        return float(self._training.list_target_parameters()[0].detach().flatten()[0])
+    def list_networks(self) -> Sequence[Any]:
+        return [self._training.models[name] for name in MODELS["dqn"]]
 
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of ``update`` for transitions that a training has collected."""
-        if self._fed is None:
-            self._fed = self._make_training(NEVER)
+        if not self._collected:
+            self._training, self._collected = self._make_training(NEVER), True
             first = [1.0] + [0.0] * (self._settings.actions - 1)
-            make_outputs_constant(self._fed, MODELS["dqn"], first, first)
-            self._fed.run_steps(self._settings.batch_size)
-        make_outputs_constant(self._fed, MODELS["dqn"], online, target)
-        losses = watched_updates.run_and_record_losses(self._fed.update_once, self._fed.optimizers)
-        return watched_updates.require_one_number(losses["critic"])
+            self.set_values(first, first)
+            self._training.run_steps(self._settings.batch_size)
+        self.set_values(online, target)
+        journal = run_and_record_steps(self._training.update_once, self._training.optimizers)
+        return journal.get_only_loss("critic")
 
-    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> Journal:
         steps = -(-self._settings.steps // self._settings.environments)
         with self._fix_draws():
             return self._envs.record_training(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
+from torch import nn
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import (
@@ -19,30 +19,29 @@ from rlregress.frameworks.skrl.agents import (
     call_after_model,
     fix_zero_action_and_log_prob,
     make_noise_settings,
-    make_outputs_constant,
 )
 from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.measurements.twin_agents import Settings
-from rlregress.measurements.twin_details import FROZEN
-from rlregress.probing import layers, watched_updates
+from rlregress.probing import layers
 from rlregress.probing.driven import (
     fill_networks_and_targets,
     fill_parameters,
     read_parameter_of_each_target,
 )
+from rlregress.probing.heads import fix_draws_of_normal_distributions
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import StepJournal, make_parts_finder
+from rlregress.probing.journal import StepJournal, make_parts_finder, run_and_record_steps
 from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
+    list_optimized_parameters,
     make_output_constant,
-    make_output_constant_for_input,
 )
 from rlregress.probing.scripted import Scripted
+from rlregress.probing.single_updates import ACTION, NOW, THEN, UpdateDriver
 
 #: what is in every row of a memory that an update reads
-_OBSERVATION, _NEXT, _ACTION = 0.5, -0.5, 0.25
-_STORED = {"observations": _OBSERVATION, "next_observations": _NEXT, "actions": _ACTION}
+_STORED = {"observations": NOW, "next_observations": THEN, "actions": ACTION}
 _SETTINGS = {"discount": "discount_factor", "coefficient": "polyak"}
 _OF_ALGORITHM: dict[str, dict[str, str]] = {
     "sac": {"target_entropy": "target_entropy"},
@@ -53,7 +52,7 @@ _OF_ALGORITHM: dict[str, dict[str, str]] = {
 _UPDATES: dict[str, dict[str, Any]] = {"more": {"gradient_steps": 2}}
 
 
-class Driver:
+class Driver(UpdateDriver):
     """An agent with small networks (see ``twin_agents.TwinDriver``).
 
     Args:
@@ -68,11 +67,6 @@ class Driver:
         self._critics = [name for name in MODELS[algorithm] if name.startswith("critic")]
         self._targets = [f"target_{name}" for name in self._critics]
 
-    def _make_learning_rates(self) -> Any:
-        critic, policy = self._settings.rates or FROZEN
-        # of the policy, the Q networks and the temperature
-        return (policy, critic, policy) if self._kind == "sac" else (policy, critic)
-
     def _make_training(self, **arguments: Any) -> AgentSetup:
         s = self._settings
         names = {**_SETTINGS, **_OF_ALGORITHM[self._kind]}
@@ -81,7 +75,10 @@ class Driver:
             settings["initial_entropy_value"] = float(s.temperature)
             settings["learn_entropy"] = s.trained_temperature
         if s.rates is not None:
-            settings["learning_rate"] = self._make_learning_rates()
+            critic, policy = s.rates
+            # of the policy, the Q networks and the temperature
+            rates = (policy, critic, policy) if self._kind == "sac" else (policy, critic)
+            settings["learning_rate"] = rates
         if s.noise:
             # of a deviation of 0 PyTorch makes no distribution
             settings.update(make_noise_settings("exploration_noise", mean=s.noise, std=1e-9))
@@ -96,13 +93,13 @@ class Driver:
         ]
         settings = {"batch_size": s.batch_size, **settings}
         training = AgentSetup(self._kind, *environments, layers=self._layers, **settings)
-        policy = training.models["policy"]
+        model = training.models["policy"]
         if s.log_prob is not None and self._kind == "sac":
-            fix_zero_action_and_log_prob(policy, s.log_prob)
+            fix_zero_action_and_log_prob(model, s.log_prob)
         if s.pre_tanh is not None:
-            make_output_constant(policy, s.pre_tanh)
+            make_output_constant(model, s.pre_tanh)
             if self._kind == "sac":
-                fill_parameters([policy.log_std], -20.0)
+                fill_parameters([model.log_std], -20.0)
         if s.weight is not None:
             fill_parameters(
                 [find_last_linear_layer(training.models[name]).weight for name in self._critics],
@@ -119,55 +116,30 @@ class Driver:
             fill_parameters([training.read_stored_tensor(name)], number)
         return training
 
-    def _compute_action(self, training: AgentSetup, name: str, observation: float) -> float:
+    def run_update(self, prepare: Callable[[Any], Any], part: str) -> StepJournal:
+        training = self._make_training_with_minibatch()
+        prepare(training)
+        return run_and_record_steps(training.update_once, training.optimizers)
+
+    def list_q_networks(self, agent: Any, are_targets: bool = False) -> Sequence[nn.Module]:
+        names = self._targets if are_targets else self._critics
+        return [agent.models[name].net for name in names]
+
+    def evaluate(self, network: Any, observation: float, action: float) -> torch.Tensor:
+        return network(torch.tensor([[observation, action]]))
+
+    def act(self, agent: Any, observation: float, by_target: bool = False) -> float:
         # the policy that reports a log-probability does 0
         if self._kind == "sac":
             return 0.0
         inputs = {compat.OBSERVATIONS: torch.full((1, 1), observation)}
-        return float(training.models[name].compute_outputs(inputs)[0].detach())
-
-    def _compute_loss_of_part(self, training: AgentSetup, part: str) -> float:
-        losses = watched_updates.run_and_record_losses(training.update_once, training.optimizers)
-        return watched_updates.require_one_number(losses[part])
-
-    def compute_critic_loss(self, q_values: Sequence[float]) -> float:
-        training = self._make_training_with_minibatch()
-        _pin_outputs_of_networks(training, self._critics, _OBSERVATION, _ACTION, q_values)
-        return self._compute_loss_of_part(training, "critic")
-
-    def compute_actor_loss(self, q_values: Sequence[float], target_q: float = 0.0) -> float:
-        training = self._make_training_with_minibatch()
-        make_outputs_constant(training, self._targets, target_q, target_q)
-        actions = self._compute_action(training, "policy", _OBSERVATION)
-        _pin_outputs_of_networks(training, self._critics, _OBSERVATION, actions, q_values)
-        return self._compute_loss_of_part(training, "actor")
-
-    def compute_target(self, q_values: Sequence[float]) -> float:
-        training = self._make_training_with_minibatch()
-        _pin_outputs_of_networks(
-            training,
-            self._targets,
-            _NEXT,
-            self._compute_action(training, "target_policy", _NEXT),
-            q_values,
-        )
-        return watched_updates.run_and_find_target(training.update_once)
-
-    def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
-        training = self._make_training_with_minibatch(learning_rate=self._make_learning_rates())
-        _pin_outputs_of_networks(training, self._targets, _NEXT, 0.0, [target_value] * 2)
-        for name in self._critics:
-            fill_parameters(training.models[name].parameters(), 0.0)
-        losses: list[float] = []
-        target = watched_updates.run_and_find_target(
-            lambda: losses.append(self._compute_loss_of_part(training, "actor"))
-        )
-        return target, losses[0]
+        model = agent.models["target_policy" if by_target else "policy"]
+        return float(model.compute_outputs(inputs)[0].detach())
 
     def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
-        training = self._make_training_with_minibatch()
-        loss = self._compute_loss_of_part(training, "temperature")
-        return loss, float(training.agent.log_entropy_coefficient.grad)
+        trainings: list[AgentSetup] = []
+        loss = self.run_update(trainings.append, "temperature").get_only_loss("temperature")
+        return loss, float(trainings[0].agent.log_entropy_coefficient.grad)
 
     def read_temperature(self) -> float:
         return float(self._make_training().agent.log_entropy_coefficient.detach().exp())
@@ -224,10 +196,10 @@ class Driver:
         return read_parameter_of_each_target(pairs)
 
     def count_q_networks_and_targets(self) -> tuple[int, int]:
-        modules = self._make_training().agent.checkpoint_modules
-        names = [name for name in modules if "critic" in name and "optimizer" not in name]
-        targets = sum("target" in name for name in names)
-        return len(names) - targets, targets
+        training = self._make_training()
+        modules = training.agent.checkpoint_modules
+        targets = [name for name in modules if "target" in name and "critic" in name]
+        return count_trained_critics(training), len(targets)
 
     def run_loop(self) -> StepJournal:
         """Run a training for the steps of the settings."""
@@ -238,10 +210,11 @@ class Driver:
         journal.actions += [environment.received for environment in training.environments]
         parts, policy = make_parts_finder(training.optimizers), training.models["policy"]
         with journal.record_optimizer_steps(
-            parts, policy.parameters, training.list_target_parameters
+            parts, policy.parameters, partial(self.list_target_parameters, training)
         ):
             training.run_steps(s.steps)
         row = training.environments[0].received
+        journal.stored_rows = len(training.memory)
         journal.stored_action, journal.stored_reward = (
             float(training.read_stored_tensor(name)[len(row) - 1].flatten()[0])
             for name in ("actions", "rewards")
@@ -283,30 +256,15 @@ class Driver:
         ]
 
 
-def _pin_outputs_of_networks(
-    training: AgentSetup, names: Sequence[str], observation: float, action: float, values: Any
-) -> None:
-    inputs = torch.tensor([[observation, action]])
-    for name, number in zip(names, values, strict=False):
-        net = training.models[name].net
-        make_output_constant_for_input(net, partial(net, inputs), number)
-
-
 def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
-    """Return the results of a policy's ``act`` if its sample is the mean plus ``draw``."""
-    numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)[None]
+    """Return the results of a policy's ``act`` if its sample has this standard normal draw."""
     called = instantiated.make_act_function(policy)
-    sample = mock.patch.object(
-        torch.distributions.Normal, "rsample", lambda normal: normal.loc + numbers
-    )
-    with torch.no_grad(), sample:
+    with torch.no_grad(), fix_draws_of_normal_distributions([draw]):
         return called(torch.zeros(1, 1, dtype=torch.float64))
 
 
 def count_trained_critics(training: AgentSetup) -> int:
     """Return how many Q networks the optimiser of an agent's critics trains."""
-    optimized = {
-        id(p) for group in training.optimizers["critic"].param_groups for p in group["params"]
-    }
+    optimized = {id(p) for p in list_optimized_parameters(training.optimizers["critic"])}
     names = [name for name in training.models if name.startswith("critic")]
     return sum(id(next(training.models[name].parameters())) in optimized for name in names)

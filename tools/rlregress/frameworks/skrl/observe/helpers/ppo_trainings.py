@@ -21,10 +21,9 @@ from rlregress.frameworks.skrl.agents import (
 from rlregress.frameworks.skrl.train.sampling import note_minibatches_of_rollouts
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.measurements.ppo_trainings import Settings
-from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
+from rlregress.probing.journal import run_and_record_steps
 from rlregress.probing.layers import find_last_linear_layer, make_output_constant
-from rlregress.probing.recorded_update import record_losses_and_steps
 from rlregress.probing.samples import copy_to_flat_array
 from rlregress.probing.scripted import Scripted
 
@@ -51,7 +50,7 @@ class AgentTraining(RecordedTraining):
 
     training: Any = None
 
-    def note_optimizer_step(self) -> None:
+    def note_optimizer_step(self, _: str) -> None:
         """Record what the optimiser is about to step by."""
         policy, value = (self.training.models[name] for name in ("policy", "value"))
         self.entropies.append(policy.get_entropy(role="policy").mean().item())
@@ -184,18 +183,13 @@ def train(
 
     call_after_model(value, note_evaluated_values)
     _record_rollouts(training, settings)
-    optimizer = own.optimizers["policy"]
-    with (
-        record_losses_and_steps(own.optimizers) as whole,
-        watched_updates.call_before_steps(optimizer, training.note_optimizer_step),
-    ):
-        own.run_steps(steps)
+    journal = run_and_record_steps(
+        lambda: own.run_steps(steps), own.optimizers, training.note_optimizer_step
+    )
     for minibatch in minibatches:
         training.evaluated.append(minibatch.observations[:, 0])
         training.advantages.append(minibatch.advantages)
         training.log_ratios.append(minibatch.policy_log_probs - minibatch.log_probs)
-    training.losses, training.gradient_norms = (
-        whole.losses["policy"],
-        whole.gradient_norms["policy"],
-    )
+    training.losses = journal.losses["policy"]
+    training.gradient_norms = journal.gradient_norms["policy"]
     return training

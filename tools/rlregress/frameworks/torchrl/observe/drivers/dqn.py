@@ -29,7 +29,8 @@ from rlregress.frameworks.torchrl.compat import (
 from rlregress.frameworks.torchrl.known_networks import make_equal_transitions
 from rlregress.frameworks.torchrl.scripted_environments import put_side_by_side, wrap_environment
 from rlregress.frameworks.torchrl.train import trainers
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
+from rlregress.measurements.driven_agents import Look, Settings, do_nothing
+from rlregress.measurements.loop_journal import Journal
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 
 
@@ -102,7 +103,7 @@ class Driver:
             acted = self._exploring(TensorDict({"observation": torch.zeros(1, 1)}, [1]))
         return int(acted["action"].flatten().to(torch.int64).argmax())
 
-    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> Journal:
         settings, envs = self._settings, self._envs
         interval = settings.target_every
         environment = put_side_by_side(

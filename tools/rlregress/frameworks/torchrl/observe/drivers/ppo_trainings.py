@@ -40,7 +40,7 @@ from rlregress.frameworks.torchrl.scripted_environments import (
 )
 from rlregress.frameworks.torchrl.train import trainers
 from rlregress.measurements.ppo_loop import RecordedTraining
-from rlregress.probing.layers import compute_gradient_norm
+from rlregress.probing.layers import compute_gradient_norm, list_optimized_parameters
 from rlregress.probing.scripted import Scripted
 
 #: called with each minibatch before the loss, may change it
@@ -100,7 +100,7 @@ class LossTraining(RecordedTraining):
         def note_rate_and_gradients(optimizer: Any, *_: Any) -> None:
             self.optimizer = optimizer
             self.rates.append(float(optimizer.param_groups[0]["lr"]))
-            self.gradient_norms.append(compute_gradient_norm(optimizer))
+            self.gradient_norms.append(compute_gradient_norm(list_optimized_parameters(optimizer)))
             if models.log_std is not None:
                 gradient = models.log_std.grad
                 self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
