@@ -182,9 +182,11 @@ class SACDriver(UpdateDriver, DrivenScript):
         stored = read_stored_columns(self._find_variable("rb"))
         last = len(journal.actions[0]) - 1
         journal.stored_rows = len(stored["rewards"])
-        journal.stored_action, journal.stored_reward = (
-            float(np.ravel(stored[name][last])[0]) for name in ("actions", "rewards")
-        )
+        # a buffer that lost rows, or never got them, is measured where rows are counted
+        if journal.stored_rows > last:
+            journal.stored_action, journal.stored_reward = (
+                float(np.ravel(stored[name][last])[0]) for name in ("actions", "rewards")
+            )
         return journal
 
     def _run_one_step_and_get_variables(self) -> Any:
