@@ -85,13 +85,10 @@ def test_an_environment_in_which_it_is_not_installed_has_the_adapter(make_adapte
     """Nothing else that lies beside its package is imported there."""
     make_adapter()
     (tmp_path / "beside.py").write_text("")
-    code = (
-        "from importlib.util import find_spec; from rlregress import frameworks; "
-        "print(frameworks.get_adapter('mine'), find_spec('beside'))"
-    )
+    code = "from rlregress import frameworks; print(frameworks.get_adapter('mine')); import beside"
     variables = Runtime("old", python="another").make_environment_variables()
-    process = processes.run_python("-c", code, env=variables, cwd="/")
-    assert process.stdout == "Mine None\n"
+    process = processes.run_python("-c", code, code=1, env=variables, cwd="/")
+    assert (process.stdout, "No module named 'beside'" in process.stderr) == ("Mine\n", True)
 
 
 @pytest.mark.parametrize("fault", BROKEN)

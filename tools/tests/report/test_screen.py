@@ -65,9 +65,8 @@ def hostile(name):
     script = ScriptResult(training=replace(upgrades.traced(name), crash=crash))
     parts = [replace(part, title=name)] * 6
     results = upgrades.upgrade(*parts, other_packages=entries, script=script)
-    return replace(
-        results, old=replace(results.old, text=name), new=replace(results.new, text=name)
-    )
+    versions = {label: replace(getattr(results, label), text=name) for label in ("old", "new")}
+    return replace(results, **versions)
 
 
 NAMES = {

@@ -86,11 +86,11 @@ def _find_functions_at_divergence_or_error(
     return tuple(dict.fromkeys(nearest))
 
 
-def join_culprits(found: Sequence[Culprits]) -> Culprits:
+def join_culprits(earlier: Sequence[Culprits]) -> Culprits:
     """Merge the culprits of several trainings; an influence on one of them counts for all."""
-    influencing = dict.fromkeys(f for culprits in found for f in culprits.confirmed_functions)
-    inert = dict.fromkeys(f for culprits in found for f in culprits.without_influence)
-    failed = {f: why for culprits in reversed(found) for f, why in culprits.failed}
+    influencing = dict.fromkeys(f for culprits in earlier for f in culprits.confirmed_functions)
+    inert = dict.fromkeys(f for culprits in earlier for f in culprits.without_influence)
+    failed = {f: why for culprits in reversed(earlier) for f, why in culprits.failed}
     return Culprits(
         influencing=tuple(influencing),
         without_influence=tuple(f for f in inert if f not in influencing),
