@@ -100,18 +100,23 @@ def make_actor(
     parameters: Sequence[Any],
     distribution: Any,
     observed: Sequence[str] = ("observation",),
+    reports_log_prob: bool = True,
     **options: Any,
 ) -> ProbabilisticActor:
     """Return an actor whose network outputs these parameters of a distribution of actions.
 
     Args:
         observed: what the network takes.
+        reports_log_prob: of its actions; False leaves this to the default, so that generated calls
+            vary it.
         options: of ``ProbabilisticActor``.
     """
+    if reports_log_prob:
+        options["return_log_prob"] = True
     return ProbabilisticActor(
         TensorDictModule(network, in_keys=list(observed), out_keys=list(parameters)),
         distribution_class=distribution,
-        **{"in_keys": list(parameters), "return_log_prob": True, **options},
+        **{"in_keys": list(parameters), **options},
     )
 
 

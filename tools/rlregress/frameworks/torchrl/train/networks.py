@@ -125,8 +125,8 @@ class TracedNetworks(Networks):
             return self.make_squashed_actor(**rename_options_for_version(TanhModule, **self.bounds))
         kind = find_in_library("torchrl.modules", distribution)
         return make_actor(
-            self.make_network(self.actions), ["param"], kind, spec=self.spec, return_log_prob=False,
-            distribution_kwargs=rename_options_for_version(kind, **self.bounds),
+            self.make_network(self.actions), ["param"], kind, reports_log_prob=False,
+            spec=self.spec, distribution_kwargs=rename_options_for_version(kind, **self.bounds),
         )  # fmt: skip
 
     def make_q_value_actor(self) -> Any:
