@@ -19,10 +19,7 @@ from rlregress.probing.interface import Minibatch, Trained, TrainingRequest, Uns
 from rlregress.probing.isolation import shift_seed
 from tests_behavior import clock
 from tests_behavior.action_spaces import make_task
-from tests_behavior.assertions import (
-    assert_same_in_each_row,
-    assert_same_parameters,
-)
+from tests_behavior.assertions import assert_same_in_each_row, assert_same_parameters
 from tests_behavior.clock import Clock, StepRecorder
 from tests_behavior.clock_trainings import (
     count_environments,

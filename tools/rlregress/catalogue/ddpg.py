@@ -14,13 +14,7 @@ import numpy as np
 
 from rlregress.catalogue import critics
 from rlregress.catalogue.measured import make_measured_detail
-from rlregress.catalogue.registry import (
-    Detail,
-    Formula,
-    Inputs,
-    make_constant_formula,
-    make_detail,
-)
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import action_transforms, td3
 from rlregress.formulas import critics as distances
 from rlregress.measurements import ddpg as measured

@@ -8,6 +8,7 @@ from rlregress import missing_packages
 from rlregress.catalogue import registry
 from rlregress.catalogue.judge import Judgement, judge_observation
 from rlregress.model.detail_answers import UNPROBED
+from rlregress.probing.framework_errors import find_error_location
 from rlregress.probing.interface import Probe, Unprobed
 from rlregress.probing.isolation import run_probe_isolated
 
@@ -39,6 +40,9 @@ def run_and_judge_probe(
         lacking = missing_packages.describe_missing_package(error)
         text = f"{UNPROBED}{lacking or f'{type(error).__name__}: {error}'}"
         unprobed = code is not None and not code.has_raised(error)
+        if unprobed and not lacking:
+            # whoever wrote the probe looks for it
+            text += " at {file}:{line}".format(**find_error_location(error))
         expected = detail.compute_expected_vectors()
         return Judgement(
             detail.id, None, text, expected=expected, unprobed=unprobed, lacking=lacking

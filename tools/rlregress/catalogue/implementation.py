@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -236,7 +236,7 @@ class Implementation:
             raise AssertionError(
                 f"{self.detail.id}: {describe_variant(judgement.variant_or_reason)} (documented: "
                 f"nothing for {self.adapter.name} {self.version}, scope {self.scope}); "
-                f"add an entry to baselines/details/{self.adapter.name}/"
+                f"add an entry to {locate_expectations(self.adapter)}"
             )
         return self.documented
 
@@ -318,6 +318,8 @@ def load_reasons_of_absent_details(adapter: Adapter) -> Mapping[str, str]:
     If it declares a family, the reason holds for each detail of the family that has no probe.
     """
     declared = adapter.observe.list_absent_details()
+    families = {detail.family for detail in registry.list_details()}
+    _require_known_details(adapter, "list_absent_details()", declared.keys() - families)
     probed = {id for id, _ in adapter.observe.list_probes()}
     reasons = {id: declared[id] for id in registry.list_detail_ids() if id in declared}
     for detail in registry.list_details():
@@ -328,10 +330,11 @@ def load_reasons_of_absent_details(adapter: Adapter) -> Mapping[str, str]:
 
 def list_implementations(adapter: Adapter, *detail_ids: str) -> list[Implementation]:
     """List the implementations of details that ``adapter`` probes, one per scope."""
-    expectations_by_cell = load_expectations_of_installed_version(adapter)
     scopes: dict[str, list[str]] = {}
     for id, scope in adapter.observe.list_probes():
         scopes.setdefault(id, []).append(scope)
+    _require_known_details(adapter, "list_probes()", scopes)
+    expectations_by_cell = load_expectations_of_installed_version(adapter)
     return [
         Implementation(
             adapter, registry.get_detail(id), scope, expectations_by_cell.get((id, scope))
@@ -339,3 +342,12 @@ def list_implementations(adapter: Adapter, *detail_ids: str) -> list[Implementat
         for id in detail_ids
         for scope in sorted(scopes.get(id, ()))
     ]
+
+
+def _require_known_details(adapter: Adapter, function: str, ids: Iterable[str]) -> None:
+    """Raise UserError for an id that the catalogue does not have: its probe would never run."""
+    for id in ids:
+        try:
+            registry.get_detail(id)
+        except UserError as error:
+            raise UserError(f"{function} of the adapter '{adapter.name}': {error}") from None

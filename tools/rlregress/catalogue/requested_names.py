@@ -62,7 +62,8 @@ def find_detail_ids(names: Sequence[str]) -> frozenset[str]:
     """
     ids: set[str] = set()
     for name in names:
-        ids_below = {id for id in registry.list_detail_ids() if f"{id}.".startswith(f"{name}.")}
+        start = f"{name.removesuffix('.')}."
+        ids_below = {id for id in registry.list_detail_ids() if f"{id}.".startswith(start)}
         ids |= ids_below or {registry.get_detail(name).id}
     return frozenset(ids)
 

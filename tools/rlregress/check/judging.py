@@ -11,13 +11,7 @@ import numpy as np
 from rlregress.check import baseline_runs, published
 from rlregress.check.session import Session
 from rlregress.model.cells import Band, Verdict
-from rlregress.model.quantities import (
-    ONE_SIDED,
-    RETURNS,
-    SECONDARY,
-    Quantity,
-    compute_alpha_shares,
-)
+from rlregress.model.quantities import ONE_SIDED, RETURNS, SECONDARY, Quantity, compute_alpha_shares
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands

@@ -9,11 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from rlregress.measurements.driven_agents import (
-    DiscreteAgent,
-    MakeDiscreteAgent,
-    Settings,
-)
+from rlregress.measurements.driven_agents import DiscreteAgent, MakeDiscreteAgent, Settings
 from rlregress.measurements.loop_journal import Journal
 from rlregress.measurements.loss_minimum import (
     compute_mean_distance,

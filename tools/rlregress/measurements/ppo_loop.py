@@ -85,7 +85,7 @@ class RecordedTraining:
         environments: that were stepped; each has the actions that it ``received``.
         stored: observations of each rollout, [steps].
         evaluated: observations of each minibatch that the policy was evaluated for, [b] each.
-        advantages: of minibatches as the loss gets them, [b] each.
+        advantages: of minibatches, before they are normalised by themselves, [b] each.
         log_ratios: log of new over old probability, of each minibatch, [b] each; or a divergence,
             where a framework reports that alone.
         value_changes: new minus stored value, of each minibatch, [b] each.
@@ -97,7 +97,8 @@ class RecordedTraining:
         entropies: mean entropy of the policy at each of these steps, where it is known.
         rollouts: of each the arrays that are stored when its update begins, as attributes,
             [steps, environments, ..]: "actions", "advantages", "returns", "values", "rewards",
-            "means" of the actions, and others by the framework's own names.
+            "means" of the actions, and whatever else is stored, by the framework's own names: next
+            observations above all, which tell where a rollout ends.
         reported: the losses that each update reports, of all kinds.
     """
 

@@ -20,12 +20,7 @@ from rlregress.inside.checkpoint import TRUST
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import VERSIONS
-from rlregress.model.upgrade_result import (
-    FrameworkResult,
-    PhysicsComparison,
-    ScriptResult,
-    Upgrade,
-)
+from rlregress.model.upgrade_result import FrameworkResult, PhysicsComparison, ScriptResult, Upgrade
 from rlregress.trace.child_processes import (
     OutOfTime,
     is_time_over,
@@ -49,10 +44,7 @@ from rlregress.upgrade.evidence import (
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Answers, Runtimes
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
-from rlregress.upgrade.framework_comparison import (
-    FrameworkComparison,
-    list_pieces_of_no_framework,
-)
+from rlregress.upgrade.framework_comparison import FrameworkComparison, list_pieces_of_no_framework
 from rlregress.upgrade.script_comparison import compare_script
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import accepted, entries

@@ -14,9 +14,7 @@ from stable_baselines3.common.torch_layers import create_mlp
 
 from rlregress import suite
 from rlregress.catalogue import registry
-from rlregress.catalogue.implementation import (
-    list_implementations,
-)
+from rlregress.catalogue.implementation import list_implementations
 from rlregress.catalogue.judge import format_expectation_entry
 from rlregress.errors import UserError
 from rlregress.probing.interface import Unprobed

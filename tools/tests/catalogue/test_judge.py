@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from rlregress.catalogue import expectations, registry
-from rlregress.catalogue.expectations import (
-    Expectation,
-    filter_by_version,
-    list_stale_expectations,
-    load_expectations,
-)
+from rlregress.catalogue.expectations import Expectation
 from rlregress.catalogue.judge import (
     format_deviation_report,
     format_expectation_entry,
@@ -120,7 +115,7 @@ def test_the_recorded_lines_are_an_entry_that_loads(tmp_path) -> None:
     """The lines to paste are a valid entry."""
     path = tmp_path / "any.toml"
     path.write_text(format_expectation_entry("sac.critic_loss.scale", "library", "none", "2.9.2"))
-    (entry,) = load_expectations(path)
+    (entry,) = expectations.load_expectations(path)
     assert (entry.key, entry.variant) == (("sac.critic_loss.scale", "library"), "none")
 
 
@@ -151,7 +146,7 @@ def write(tmp_path):
     def loaded(*tables: str):
         path = tmp_path / "some.toml"
         path.write_text("# a comment\n" + "\n".join(tables))
-        return load_expectations(path)
+        return expectations.load_expectations(path)
 
     return loaded
 
@@ -177,10 +172,12 @@ def test_an_entry_keeps_its_fields_and_its_line(write):
 def test_a_range_holds_from_since_and_no_longer_at_until(write, version, variants) -> None:
     """[0.6.0, 2.0.0), compared as versions and not as text; a local version is its release."""
     entries = write(_table(until="2.0.0"), _table(variant="none", since="2.0.0"))
-    assert [entry.variant for entry in filter_by_version(entries, version).values()] == variants
-    assert filter_by_version(entries[:1], "2.0.0") == {}
+    assert [
+        entry.variant for entry in expectations.filter_by_version(entries, version).values()
+    ] == variants
+    assert expectations.filter_by_version(entries[:1], "2.0.0") == {}
     with pytest.raises(UserError, match="'newest' is not a version"):
-        filter_by_version(entries, "newest")
+        expectations.filter_by_version(entries, "newest")
 
 
 @pytest.mark.parametrize(
@@ -205,16 +202,18 @@ def test_two_entries_for_the_same_versions_are_a_duplicate(write, since: str) ->
 def test_an_entry_that_no_probe_asks_for_is_stale(write):
     """Also one whose range has passed and that none replaces; a probe without one is missing."""
     entries = write(_table(), _table(scope="libary"))
-    (reason,) = list_stale_expectations(entries, {CELL}, "2.9.2").values()
+    (reason,) = expectations.list_stale_expectations(entries, {CELL}, "2.9.2").values()
     assert "(libary, half): never matched" in reason
     old = _table(until="2.0")
-    (reason,) = list_stale_expectations(write(old), {CELL}, "2.9.2").values()
+    (reason,) = expectations.list_stale_expectations(write(old), {CELL}, "2.9.2").values()
     assert reason.endswith("stated from 0.6.0 until 2.0, and no entry covers 2.9.2")
     assert (
-        list_stale_expectations(write(old, _table(variant="none", since="2.0")), {CELL}, "2.9.2")
+        expectations.list_stale_expectations(
+            write(old, _table(variant="none", since="2.0")), {CELL}, "2.9.2"
+        )
         == {}
     )
-    assert list_stale_expectations(write(old), {CELL}, "1.0") == {}
+    assert expectations.list_stale_expectations(write(old), {CELL}, "1.0") == {}
     further_cell = ("gae.truncation", "library")
     undocumented = expectations.list_undocumented_probes
     assert undocumented(write(_table()), {CELL, further_cell}, "2.9.2") == (further_cell,)

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks
+from rlregress.catalogue import implementation, registry
+from rlregress.catalogue.fingerprint import run_and_judge_probe
 from rlregress.errors import UserError
 from rlregress.frameworks import kinds
 from rlregress.probing import families
@@ -103,6 +105,21 @@ def test_a_fault_of_an_adapter_is_one_sentence_that_names_its_file(make_adapter,
     assert words in message
     assert "expected" in message
     assert message.endswith("mend the adapter, or uninstall its package")
+
+
+def test_mistakes_in_a_table_are_named(make_adapter):
+    """An unknown id would never be measured, or excuse nothing; an error has its line."""
+    probe = "{('dqn.loss.kin', 'library'): lambda inputs: inputs['nothing']}"
+    absent = "def list_absent_details():\n    return {'dqm': 'has none'}\n"
+    make_adapter("observe", OBSERVE, absent + OBSERVE.replace("{}", probe))
+    adapter = frameworks.get_adapter("mine")
+    with pytest.raises(UserError, match=r"list_probes.*'dqn.loss.kin'; did you mean"):
+        implementation.list_implementations(adapter)
+    with pytest.raises(UserError, match=r"list_absent_details.*'dqm'"):
+        implementation.load_reasons_of_absent_details(adapter)
+    (run,) = adapter.observe.list_probes().values()
+    judgement = run_and_judge_probe(registry.get_detail("dqn.loss.kind"), run, adapter.code)
+    assert judgement.reason.endswith("KeyError: 'nothing' at rlregress_mine/observe.py:4")
 
 
 def test_tables_of_a_package_are_found_and_checked(make_adapter, tmp_path):

@@ -22,13 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlregress.check import baseline_runs
-from rlregress.model.quantities import (
-    CRITIC,
-    RETURNS,
-    TRAINING,
-    Quantity,
-    compute_returns_scale,
-)
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, compute_returns_scale
 from rlregress.verdicts.family import adjust_by_holm, combine_mid_p_values
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, make_single_look
 from rlregress.verdicts.permutation import (

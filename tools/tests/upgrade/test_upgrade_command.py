@@ -21,13 +21,6 @@ from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.trace import child_processes
-from rlregress.trace.child_processes import (
-    Deadline,
-    OutOfTime,
-    limit_processes,
-    limit_stage,
-    note_skipped_task,
-)
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade, framework_comparison
 from rlregress.upgrade.differences import changed_functions, public_names
@@ -144,10 +137,10 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     """Time ends while the second version is probed: neither has details, and the report says so."""
     futures = Future(), Future()
     futures[0].set_result(Fingerprint({}, ("sac",), {}))
-    futures[1].set_exception(OutOfTime("--minutes 1 were over"))
-    deadline = Deadline(1.0, time.time() - 60)
+    futures[1].set_exception(child_processes.OutOfTime("--minutes 1 were over"))
+    deadline = child_processes.Deadline(1.0, time.time() - 60)
     options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
-    with limit_processes(deadline):
+    with child_processes.limit_processes(deadline):
         prints = framework_comparison.wait_for_answers(futures, SB3)
         chosen = framework_comparison.list_common_and_one_sided_trainings(SB3, prints, options)
     assert [fingerprint.found for fingerprint in prints] == [{}, {}]
@@ -167,13 +160,13 @@ def test_an_upgrade_that_was_interrupted_or_had_too_little_time_is_continued(cac
     for end in ("cut", "interrupted", "done", "error", "done"):
         with (
             suppress(UserError, KeyboardInterrupt),
-            limit_processes(Deadline(1.0, time.time())),
+            child_processes.limit_processes(child_processes.Deadline(1.0, time.time())),
             cascade._open_work_folders(old, new, (), Options(), None) as (folder, _),
         ):
             continued.append((folder / "sac.trace").exists())
             (folder / "sac.trace").touch()
             if end == "cut":
-                note_skipped_task("the rest")
+                child_processes.note_skipped_task("the rest")
             if end == "interrupted":
                 raise KeyboardInterrupt
             if end == "error":
@@ -238,9 +231,12 @@ def test_nothing_is_read_after_the_deadline(tmp_path):
     """A package may be so large that reading it takes longer than the command has."""
     texts = ({"__init__.py": f"def f(x={n}): ...\n"} for n in (1, 2))
     old, new = write_versions(tmp_path, *texts)
-    with limit_processes(Deadline(1, time.time() - 60)), pytest.raises(OutOfTime, match="minutes"):
+    with (
+        child_processes.limit_processes(child_processes.Deadline(1, time.time() - 60)),
+        pytest.raises(child_processes.OutOfTime, match="minutes"),
+    ):
         changed_functions.find_changed_pieces(old, new)
-    with limit_stage(time.time()), pytest.raises(OutOfTime):
+    with child_processes.limit_stage(time.time()), pytest.raises(child_processes.OutOfTime):
         public_names.list_public_changes(Path(old[0]), Path(new[0]))
 
 

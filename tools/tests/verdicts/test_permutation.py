@@ -9,10 +9,7 @@ import pytest
 from scipy import stats
 
 from rlregress.errors import UserError
-from rlregress.verdicts.family import (
-    adjust_by_holm_with_names,
-    combine_mid_p_values,
-)
+from rlregress.verdicts.family import adjust_by_holm_with_names, combine_mid_p_values
 from rlregress.verdicts.permutation import (
     FEW_DRAWS,
     FEW_EXTREME,

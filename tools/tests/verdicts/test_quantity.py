@@ -12,12 +12,7 @@ import pytest
 from rlregress.evidence import convert_to_plain_data
 from rlregress.inside import critic
 from rlregress.model import quantities
-from rlregress.model.quantities import (
-    CRITIC,
-    DIAGNOSTICS,
-    RETURNS,
-    TRAINING,
-)
+from rlregress.model.quantities import CRITIC, DIAGNOSTICS, RETURNS, TRAINING
 from rlregress.report import words
 from rlregress.verdicts.family import adjust_by_holm, adjust_by_holm_with_names
 from rlregress.verdicts.looks import make_single_look

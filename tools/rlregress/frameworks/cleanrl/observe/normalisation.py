@@ -15,13 +15,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl.observe.drivers import make_probe
-from rlregress.frameworks.cleanrl.running import (
-    GIVEN,
-    ScriptRun,
-    StopRun,
-    run_script,
-    start_script,
-)
+from rlregress.frameworks.cleanrl.running import GIVEN, ScriptRun, StopRun, run_script, start_script
 from rlregress.frameworks.cleanrl.script import find_first_variable
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements import normalisation, normalisation_traps

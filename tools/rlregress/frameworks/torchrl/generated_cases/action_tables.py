@@ -14,11 +14,7 @@ from torch import nn
 
 from rlregress.frameworks.torchrl.api import TensorDict
 from rlregress.frameworks.torchrl.compat import find_in_library
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
-    ACTS,
-    make_batch,
-    make_numbers,
-)
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import ACTS, make_batch, make_numbers
 from rlregress.frameworks.torchrl.known_networks import CHOICES, make_value_network
 from rlregress.probing.option_variants import (
     Items,

@@ -22,10 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import (
-    find_action_spec,
-    find_deterministic_exploration,
-)
+from rlregress.frameworks.torchrl.compat import find_action_spec, find_deterministic_exploration
 from rlregress.frameworks.torchrl.known_networks import make_equal_transitions
 from rlregress.frameworks.torchrl.scripted_environments import put_side_by_side, wrap_environment
 from rlregress.frameworks.torchrl.train import trainers

@@ -22,11 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     IndependentNormal,
     PPOTrainer,
 )
-from rlregress.frameworks.torchrl.compat import (
-    LOG_PROBS,
-    find_advantage_estimator,
-    make_ppo_loss,
-)
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, find_advantage_estimator, make_ppo_loss
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     make_action_box,
