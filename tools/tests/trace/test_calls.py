@@ -332,7 +332,7 @@ def test_whatever_a_repetition_writes_by_is_compared(module, tmp_path, name, mon
     """By print, into a file that is open, by torch, and under another name."""
     code, captured = module
     monkeypatch.chdir(tmp_path)
-    with (tmp_path / "open").open("w+") as file, captured(seconds=0.5) as capture:
+    with (tmp_path / "open").open("w+") as file, captured() as capture:
         getattr(code, name)(file)
     # not by the old code
     paths = [path for path in tmp_path.rglob("*") if path.is_file() and "captured" not in str(path)]
