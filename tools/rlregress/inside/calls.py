@@ -263,6 +263,8 @@ def _separate_child_from_training(answer_pipe: int, seconds: float) -> None:
     os.setpgid(0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(2 * seconds) + _PATIENCE)
+    # a module that a call imports first would be compiled into a file, which is refused
+    sys.dont_write_bytecode = True
     written_by_calls.redirect_open_files(answer_pipe)
 
 
