@@ -38,6 +38,8 @@ def _describe_result_of_probes(result: FaultResult) -> list[str]:
         word = "NOT AS EXPECTED"
         expected = ", ".join(sorted({*fault.turns, *fault.also}))
         detection += f" (expected: {expected}; {fault.turns[0]}: {describe_variant(fault.finds)})"
+        if more := sorted(result.by.keys() - {*fault.turns, *fault.also}):
+            detection += f"; add to `also`, if rightly so: {', '.join(more)}"
     return [f"{fault.framework} {word:<16}{name}: {detection}"]
 
 

@@ -15,6 +15,7 @@ from rlregress.cli.details import Details
 from rlregress.cli.options import Algorithms, Html, get_typed_command
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
+from rlregress.model.detail_answers import UNDECIDED
 from rlregress.report import comparison_text, harmless, markdown_page, short_summary
 from rlregress.report.html import comparison_page
 from rlregress.report.html.page import PageInfo
@@ -100,4 +101,4 @@ def compare(
         output.print_next_steps(
             short_summary.format_first_steps([comparison_page.make_card_of_comparison(compared)])
         )
-    raise typer.Exit(1 if compared.undecided_rows else 0)
+    raise typer.Exit(1 if compared.select_rows(UNDECIDED) else 0)

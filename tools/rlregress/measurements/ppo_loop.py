@@ -84,7 +84,8 @@ class RecordedTraining:
     Attributes:
         environments: that were stepped; each has the actions that it ``received``.
         stored: observations of each rollout, [steps].
-        evaluated: observations of each minibatch that the policy was evaluated for, [b] each.
+        evaluated: observations of each minibatch that the policy was evaluated for, or its values
+            where these are learnt apart from it, [b] each.
         advantages: of minibatches, before they are normalised by themselves, [b] each.
         log_ratios: log of new over old probability, of each minibatch, [b] each; or a divergence,
             where a framework reports that alone.
@@ -157,10 +158,11 @@ def measure_minibatch_sizes(train: Train, inputs: Inputs) -> np.ndarray:
     return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
 
 
-def measure_optimizer_steps_of_two_rollouts(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the number of optimizer steps in two rollouts, where a minibatch is incomplete."""
+def measure_updates_with_incomplete_minibatch(train: Train, inputs: Inputs) -> np.ndarray:
+    """Return the numbers of optimizer steps and of samples in minibatches, of two rollouts."""
     steps = inputs["rollout_steps"]
-    return np.array([len(train(_make_settings(inputs, steps, 2 * steps)).rates)])
+    training = train(_make_settings(inputs, steps, 2 * steps))
+    return np.array([len(training.rates), sum(map(len, training.evaluated))])
 
 
 def measure_growth_of_minibatches_with_rollout(train: Train, inputs: Inputs) -> np.ndarray:
@@ -307,7 +309,7 @@ def measure_entropy_coefficients(train: Train, inputs: Inputs) -> np.ndarray:
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
-    "ppo.minibatches.remainder": measure_optimizer_steps_of_two_rollouts,
+    "ppo.minibatches.remainder": measure_updates_with_incomplete_minibatch,
     "ppo.epochs.shuffle": flag_sorted_and_repeated_epochs,
     "ppo.advantages.recomputed": flag_recomputed_advantages,
     "ppo.advantage.granularity": measure_advantages_and_policy_changes,

@@ -11,6 +11,15 @@ from typing import Any
 UNPROBED = "could not be probed: "
 
 
+#: groups of details in a comparison: several frameworks were probed, and one of them has no known
+#: variant or could not be probed; they differ; or not. One was probed, and for another the detail
+#: is neither probed nor said to be absent; or all others lack it.
+UNDECIDED, DIFFERENT, SAME, UNMEASURED, UNSHARED = (
+    "cannot be compared", "differ", "are the same", "are measured in only one of them",
+    "are about something that only one of them has",
+)  # fmt: skip
+GROUPS = (DIFFERENT, UNDECIDED, UNMEASURED, SAME, UNSHARED)
+
 #: name of a variant that reads as if there were no variant
 _NO_NAME = "none"
 
@@ -137,48 +146,37 @@ class Comparison:
 
     Attributes:
         versions: full name -> version of the package under test.
-        left_out: rows that do not differ and are not listed.
+        left_out: rows that are not listed.
     """
 
     versions: Mapping[str, str]
     rows: tuple[DetailRow, ...]
     left_out: tuple[DetailRow, ...] = ()
 
-    @property
-    def different_rows(self) -> list[DetailRow]:
-        """Details that several frameworks have, and that differ."""
-        return [
-            r for r in self.rows if r.has_several_frameworks and r.differs and not r.is_undecided
-        ]
+    def _find_group(self, row: DetailRow) -> str:
+        if not row.has_several_frameworks:
+            known = row.answers.keys() | row.absent.keys()
+            return UNSHARED if known >= self.versions.keys() else UNMEASURED
+        if row.is_undecided:
+            return UNDECIDED
+        return DIFFERENT if row.differs else SAME
 
-    @property
-    def same_rows(self) -> list[DetailRow]:
-        return [
-            r
-            for r in self.rows
-            if r.has_several_frameworks and not r.differs and not r.is_undecided
-        ]
+    def select_rows(self, group: str) -> list[DetailRow]:
+        """Return the listed details of one of the ``GROUPS``."""
+        return [row for row in self.rows if self._find_group(row) == group]
 
-    @property
-    def unshared_rows(self) -> list[DetailRow]:
-        """Details of a feature that only one of the frameworks has."""
-        return [row for row in self.rows if len(row.answers) == 1 and not row.is_undecided]
+    def count_rows(self, group: str) -> int:
+        """Return the number of details of a group, those that are not listed included."""
+        return sum(self._find_group(row) == group for row in (*self.rows, *self.left_out))
 
     def select_different_rows(self) -> Comparison:
-        """Return the comparison without details that do not differ."""
-        is_kept = [
-            row.is_undecided or (row.has_several_frameworks and row.differs) for row in self.rows
-        ]
+        """Return the comparison with only the details that differ, or could not be compared."""
+        is_kept = [self._find_group(row) in (DIFFERENT, UNDECIDED) for row in self.rows]
         return replace(
             self,
             rows=tuple(itertools.compress(self.rows, is_kept)),
             left_out=tuple(row for row, keep in zip(self.rows, is_kept, strict=True) if not keep),
         )
-
-    @property
-    def undecided_rows(self) -> list[DetailRow]:
-        """Details for which a framework has no known variant or could not be probed."""
-        return [row for row in self.rows if row.is_undecided]
 
 
 @dataclass(frozen=True, kw_only=True)

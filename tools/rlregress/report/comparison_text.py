@@ -6,7 +6,16 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rlregress.model.detail_answers import Comparison, DetailRow, FoundVariant, describe_variant
+from rlregress.model.detail_answers import (
+    DIFFERENT,
+    GROUPS,
+    UNDECIDED,
+    UNMEASURED,
+    Comparison,
+    DetailRow,
+    FoundVariant,
+    describe_variant,
+)
 from rlregress.report import terminal_tables
 from rlregress.report.html.page import Table
 
@@ -74,23 +83,16 @@ def _make_table_of_differences(comparison: Comparison, rows: Sequence[DetailRow]
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print the differences with their consequences, then equal details."""
-    for title, rows in (
-        ("details differ", comparison.different_rows),
-        ("cannot be compared", comparison.undecided_rows),
-    ):
-        if rows:
-            terminal_tables.print_table(
-                _make_table_of_differences(comparison, rows), f"{len(rows)} {title}"
-            )
-    for title, rows in (
-        ("details are the same", comparison.same_rows),
-        ("are about something that only one of them has", comparison.unshared_rows),
-    ):
-        if rows:
-            terminal_tables.print_table(
-                make_variants_table(comparison, rows), f"{len(rows)} {title}", has_lines=False
-            )
+    """Print differences with their consequences, what could not be compared, and all else."""
+    for group in GROUPS:
+        rows = comparison.select_rows(group)
+        if not rows:
+            continue
+        with_lines = group in (DIFFERENT, UNDECIDED)
+        make_table = _make_table_of_differences if with_lines else make_variants_table
+        terminal_tables.print_table(
+            make_table(comparison, rows), f"{len(rows)} details {group}", has_lines=with_lines
+        )
     if comparison.left_out:
         print(f"{describe_number_of_differences(comparison)}.")
 
@@ -101,25 +103,21 @@ def add_version_to_name(framework: str, version: str) -> str:
 
 
 def describe_number_of_differences(comparison: Comparison) -> str:
-    """Describe how many details differ, and how many do not."""
-    if comparison.left_out:
-        ending = f"{len(comparison.left_out)} that do not differ are left out"
-    else:
-        ending = (
-            f"{len(comparison.same_rows)} are the same, {len(comparison.unshared_rows)} are about "
-            "something that only one of them has"
-        )
-    return f"{len(comparison.different_rows)} details differ, {ending}"
+    """Describe how many details differ, and how many do not or were not compared."""
+    counts = {group: comparison.count_rows(group) for group in GROUPS}
+    shown = [f"{n} {group}" for group, n in counts.items() if n and group != DIFFERENT]
+    return ", ".join([f"{counts[DIFFERENT]} details {DIFFERENT}", *shown])
 
 
 def format_comparison_as_json(comparison: Comparison) -> str:
     """Return the comparison as JSON: ``versions`` and ``details``, differences first."""
 
-    def convert_row_to_plain_data(row: DetailRow) -> dict[str, Any]:
+    def convert_row_to_plain_data(row: DetailRow, group: str) -> dict[str, Any]:
         return {
             "id": row.detail.id,
-            "differs": row.has_several_frameworks and row.differs and not row.is_undecided,
-            "undecided": row.is_undecided,
+            "differs": group == DIFFERENT,
+            "undecided": group == UNDECIDED,
+            "unmeasured": group == UNMEASURED,
             "question": row.detail.question,
             "consequence": row.detail.consequence,
             "sources": list(row.detail.sources),
@@ -139,10 +137,12 @@ def format_comparison_as_json(comparison: Comparison) -> str:
             "absent": dict(row.absent),
         }
 
-    same = [*comparison.same_rows, *comparison.unshared_rows]
-    rows = [*comparison.different_rows, *comparison.undecided_rows, *same]
     compared = {
         "versions": dict(comparison.versions),
-        "details": [convert_row_to_plain_data(row) for row in rows],
+        "details": [
+            convert_row_to_plain_data(row, group)
+            for group in GROUPS
+            for row in comparison.select_rows(group)
+        ],
     }
     return json.dumps(compared, indent=1)

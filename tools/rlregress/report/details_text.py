@@ -118,6 +118,8 @@ def _describe_variants_by_scope(scopes: dict[str, Any]) -> str:
     by_answer: dict[str, list[str]] = {}
     for scope, probed in scopes.items():
         answer = describe_variant(probed["found"] or probed["reason"])
+        if probed["found"] is None and probed["observed"] is not None:
+            answer += f"; observed {', '.join(f'{number:.6g}' for number in probed['observed'])}"
         if probed["found"] != probed["documented"]:
             documented = describe_variant(probed["documented"] or "nothing")
             answer = f"{answer} (documented: {documented})"

@@ -99,8 +99,9 @@ class RecordedTrainings:
             new = self.new.items()
             idle = {n for n, trace in new if not difference.select_executed_differences(trace)}
             options.say(
-                f"{trainings[0].owner}: {len(idle)} of {len(trainings)} trainings execute nothing "
-                f"that differs{f'; {difference.because}' if difference.because else ''}"
+                f"{trainings[0].owner}: {len(trainings) - len(idle)} of {len(trainings)} trainings "
+                "execute code that differs, bodies of modules included"
+                f"{f'; {difference.because}' if difference.because else ''}"
             )
             self.sole_differences = {
                 name: key for name, trace in new if (key := difference.find_sole_difference(trace))

@@ -86,7 +86,7 @@ def test_a_training_that_breaks_off_in_one_version_diverges(old, new, at):
 
 
 ENDED, RECORDERS = "it ended in an error", "this suite's recorder failed"
-UNFIT = "this suite's training does not fit that version"
+UNFIT = "the adapter's training does not fit that version"
 
 
 @pytest.mark.parametrize(

@@ -404,7 +404,7 @@ REPORTS = {
     "what was not checked": (
         upgrade(of(PARTED, lost(), not_probed=missing(6), executions=(reached(),))),
         "None of 1 changed pieces ran, 7 checks without a result", "and 3 more, on the page",
-        "| this suite's own probe does not fit that version | AttributeError: no such thing | 6 |",
+        "| the adapter's probe does not fit that version | AttributeError: no such thing | 6 |",
         "| diverged | sac | 1 | 50% |", "new / old: x2", f"| {FILE} | 3-4 |",
         "- because a 1 needs b<2"),
     "numbers of no variant": (

@@ -7,7 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rlregress.model import tones
-from rlregress.model.detail_answers import Comparison, DetailRow, FoundVariant, describe_variant
+from rlregress.model.detail_answers import (
+    DIFFERENT,
+    GROUPS,
+    SAME,
+    UNDECIDED,
+    Comparison,
+    DetailRow,
+    FoundVariant,
+    describe_variant,
+)
 from rlregress.report import comparison_text
 from rlregress.report.html.page import (
     Badge,
@@ -40,24 +49,25 @@ def make_page_of_comparison(comparison: Comparison, facts: PageInfo, basis: str 
     Args:
         basis: one sentence on the origin of the variants.
     """
-    different = comparison.different_rows
-    sections = [
-        *_build_overview_sections(comparison),
-        Section("differ", f"{len(different)} details differ", basis,
-        [*map(_make_finding_of_row, different)]),
-        Section("undecided", "Cannot be compared", "",
-                [_make_finding_of_row(row) for row in comparison.undecided_rows]),
-        Section("alike", f"{len(comparison.same_rows)} details are the same", "",
-                [_make_table_of_rows(comparison.same_rows)]),
-        Section("alone", "Only one of them has it", "",
-                [_make_table_of_rows(comparison.unshared_rows)]),
-    ]  # fmt: skip
+    sections = _build_overview_sections(comparison)
+    for group in GROUPS:
+        rows = comparison.select_rows(group)
+        is_found = group in (DIFFERENT, UNDECIDED)
+        parts = [*map(_make_finding_of_row, rows)] if is_found else [_make_table_of_rows(rows)]
+        sections.append(
+            Section(
+                group.replace(" ", "-"),
+                f"{len(rows)} details {group}",
+                basis if group == DIFFERENT else "",
+                parts,
+            )
+        )
     return Page(facts, [make_card_of_comparison(comparison)], sections)
 
 
 def _build_overview_sections(comparison: Comparison) -> list[Section]:
     """Build a table of how many details differ between which frameworks, then one per family."""
-    families = Counter(row.detail.family for row in comparison.different_rows)
+    families = Counter(row.detail.family for row in comparison.select_rows(DIFFERENT))
     names = list(comparison.versions)
     probed = [*comparison.rows, *comparison.left_out]
     pairs = list(itertools.combinations(names, 2))
@@ -104,7 +114,7 @@ def _build_overview_sections(comparison: Comparison) -> list[Section]:
 
 def make_table_of_family(comparison: Comparison, family: str) -> Table:
     """Return the details of a family that differ: one column for each framework."""
-    rows = (row for row in comparison.different_rows if row.detail.family == family)
+    rows = (row for row in comparison.select_rows(DIFFERENT) if row.detail.family == family)
     return comparison_text.make_variants_table(comparison, rows)
 
 
@@ -122,20 +132,18 @@ def _format_number_of_differing_details(
 
 def make_card_of_comparison(comparison: Comparison) -> Card:
     """Build the card of the differences and the next steps."""
-    different = comparison.different_rows
+    different = comparison.select_rows(DIFFERENT)
     lines = [f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in different]
     badge = Badge(f"{len(different)} details differ", tones.OTHER)
     if not different:
-        shared = [
-            *comparison.same_rows,
-            *(row for row in comparison.left_out if row.has_several_frameworks),
-        ]
+        shared = comparison.count_rows(SAME)
         badge = Badge("no detail differs", tones.GOOD) if shared else _NOTHING_SHARED
     matters = [
         f"{row.detail.id}: {row.detail.consequence}" for row in different if row.detail.consequence
     ]
     undecided = [
-        f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in comparison.undecided_rows
+        f"{row.detail.id}: {_describe_variants_in_row(row)}"
+        for row in comparison.select_rows(UNDECIDED)
     ]
     return Card(
         format_comparison_title(comparison),
@@ -150,11 +158,11 @@ def make_card_of_comparison(comparison: Comparison) -> Card:
 
 
 def _make_next_steps(comparison: Comparison) -> list[Step]:
-    for heading, rows in (
-        ("See why one could not be compared:", comparison.undecided_rows),
-        ("Read those of the algorithm that you use, one in full:", comparison.different_rows),
+    for heading, group in (
+        ("See why one could not be compared:", UNDECIDED),
+        ("Read those of the algorithm that you use, one in full:", DIFFERENT),
     ):
-        if rows:
+        if rows := comparison.select_rows(group):
             return [Step(heading, f"rlregress details {rows[0].detail.id}")]
     return []
 

@@ -63,7 +63,7 @@ _WHY = {
     ABSENT: "the framework has no such feature",
     UNKNOWN_CODE: "the probe does not know the code of that version",
     NO_PROBE: "there is no probe for that version",
-    SUITE: "this suite's own probe does not fit that version",
+    SUITE: "the adapter's probe does not fit that version",
     FRAMEWORK: "the framework raised an error",
     ERROR: "the probe ended in an error",
     LATE: "the time for it was over",
@@ -147,7 +147,7 @@ def _make_framework_card(result: Upgrade, framework: FrameworkResult) -> Card:
         if old_versions.get(name) != v
     ]
     judgement = framework.judgement.soften_unchanged_of_part(result.verdict)
-    same = "the same versions" if old_versions and new_versions else "versions not read"
+    same = "the same version numbers" if old_versions and new_versions else "versions not read"
     return Card(
         f"{framework.title}: {', '.join(changed_versions) or same}",
         Badge(judgement.verdict),

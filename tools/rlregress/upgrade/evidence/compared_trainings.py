@@ -352,14 +352,14 @@ def report_training_of_neither_version(name: str, reason: str) -> UncomparedTrai
 
 
 def _describe_origin_of_failure(trace: Trace) -> str:
-    """Say whether the recorder, this suite's training or the tested code caused the error."""
+    """Say whether the recorder, the adapter's training or the tested code caused the error."""
     error_origin = trace.error.get("origin")
     if error_origin == errors.RECORDER or (
         error_origin == errors.TRACED and trace.header.get("plain")
     ):
         return "this suite's recorder failed"
     if error_origin == errors.SUITE and not trace.header.get("job", {}).get("script"):
-        return "this suite's training does not fit that version"
+        return "the adapter's training does not fit that version"
     return "it ended in an error"
 
 

@@ -62,7 +62,7 @@ def _select_first_part(observations: Any) -> Any:
 
 def _record_minibatches(training: AgentTraining) -> None:
     policy, buffer = training.agent.policy, training.agent.rollout_buffer
-    evaluate, get = policy.evaluate_actions, buffer.get
+    evaluate, predict, get = policy.evaluate_actions, policy.predict_values, buffer.get
     minibatch: list[Any] = []
 
     def record_and_get(*arguments: Any, **keywords: Any) -> Any:
@@ -86,7 +86,14 @@ def _record_minibatches(training: AgentTraining) -> None:
         training.advantages.append(sampled.advantages[real].numpy().copy())
         return values, log_prob, entropy
 
-    policy.evaluate_actions, buffer.get = record_and_evaluate, record_and_get
+    def record_and_predict(observations: torch.Tensor, *arguments: Any) -> torch.Tensor:
+        # rollouts predict, too; of the updates only those that learn values apart from the policy
+        if policy.training:
+            training.evaluated.append(_select_first_part(observations)[:, 0].numpy().copy())
+        return predict(observations, *arguments)
+
+    policy.evaluate_actions, policy.predict_values = record_and_evaluate, record_and_predict
+    buffer.get = record_and_get
 
 
 def _make_arguments(settings: Settings) -> dict[str, Any]:
