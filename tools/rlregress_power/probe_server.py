@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -27,9 +28,9 @@ from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 
 _MODULE = "rlregress_power.probe_server"
-#: time limit of a process with a fault, in seconds: some faults cause endless loops. All probes of
-#: a framework take a minute of an idle core, and ten times as long on a busy machine.
-PATIENCE = 1800
+#: limits of a process with a fault, in seconds of CPU and of time: some faults cause endless loops,
+#: and some waits. All probes of a framework take a minute of a core.
+PATIENCE = {signal.SIGXCPU: 300, signal.SIGALRM: 1800}
 
 
 def probe_each_fault(
@@ -173,15 +174,24 @@ def _print_next_answer(running: dict[int, tuple[int, str]]) -> None:
         output = answer.read().strip()
     _, status = os.waitpid(child, 0)
     if not output:
-        finished = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status}"
-        why = f"the process ended by {finished}" + (f" after {PATIENCE} s" if status == 14 else "")
+        finished = f"status {status}"
+        if os.WIFSIGNALED(status):
+            ending = signal.Signals(os.WTERMSIG(status))
+            finished = ending.name + (f" after {PATIENCE[ending]} s" if ending in PATIENCE else "")
+        why = f"the process ended by {finished}"
         output = json.dumps({"name": name, "changed": {"": {"": why}}, "asked": []})
     print(output, flush=True)
 
 
+def _limit_time() -> None:
+    """End this process when it has had its time."""
+    signal.alarm(PATIENCE[signal.SIGALRM])
+    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE[signal.SIGXCPU], resource.RLIM_INFINITY))
+
+
 def _probe_in_child(framework: str, job: Mapping[str, Any], writing: int) -> None:
     """Probe with the fault in place; never return."""
-    signal.alarm(PATIENCE)
+    _limit_time()
     fields = job["fault"]
     fault = _parse_fault(fields)
     probes = None if job["probes"] is None else {tuple(probe) for probe in job["probes"]}
