@@ -2,7 +2,7 @@
 
 griffe reads the sources and finds changes of parameters. Names that are gone or have moved, kinds,
 base classes, literal values and deprecations are compared here. Bodies of functions are compared
-elsewhere.
+elsewhere. Of a name that branches of a condition define differently, one definition is compared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from rlregress.errors import UserError
 from rlregress.model.code import ChangedPiece
 from rlregress.source import UNREADABLE, list_sources_below
 from rlregress.trace import child_processes
-from rlregress.upgrade.differences.import_branches import ImportBranches
+from rlregress.upgrade.differences.offered_names import OfferedNames
 
 #: errors of griffe for a name whose definition it does not find.
 _UNRESOLVED = (griffe.GriffeError, KeyError, ValueError, AttributeError)
@@ -79,7 +79,6 @@ class Package:
         names: public path -> definition, of modules, their contents, and members of classes.
         paths: path of a definition -> the shortest public path to it.
         unread: file, or public path -> its file and why it was not read.
-        branches: file -> the highest number of branches of its undecided conditions.
     """
 
     folder: Path
@@ -87,7 +86,6 @@ class Package:
     names: dict[str, griffe.Object] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     unread: dict[str, tuple[str, str]] = field(default_factory=dict)
-    branches: Mapping[str, int] = field(default_factory=dict)
 
     def find_definition(self, path: str) -> griffe.Object | None:
         """Return the definition of a name, also of one that is not public."""
@@ -115,9 +113,6 @@ class Package:
 def list_public_changes(old: Path, new: Path) -> list[PublicChange]:
     """Return the changes of the public names of a package, those that break a caller first.
 
-    A condition that its source does not decide has several branches: the first ones are compared,
-    then the second ones.
-
     Args:
         old, new: folders of the package.
 
@@ -125,31 +120,8 @@ def list_public_changes(old: Path, new: Path) -> list[PublicChange]:
         OutOfTime: time was over before the names were compared.
         UserError: one of the folders is no package.
     """
-    packages = read_package(old), read_package(new)
-    listed = _compare_packages(*packages)
-    for number in range(1, _count_most_branches(*packages)):
-        branch_changes = _compare_packages(read_package(old, number), read_package(new, number))
-        listed += [
-            replace(change, summary=f"{change.summary}, in branch {number + 1} of a condition")
-            for change in branch_changes
-            # where an import fails, nothing defines the names that __all__ lists
-            if change not in listed and _UNDEFINED not in change.summary
-        ]
+    listed = _compare_packages(read_package(old), read_package(new))
     return sorted(set(listed), key=lambda c: (not c.breaks_callers, c.kind, c.name, c.summary))
-
-
-def _count_most_branches(old: Package, new: Package) -> int:
-    """Return the most branches of an ``if`` or ``try`` that only running the code can decide.
-
-    Only files that differ between the versions count; 1 if they have none.
-    """
-    counts = [
-        count
-        for version in (old, new)
-        for file, count in version.branches.items()
-        if _read_file_of_package(old, file) != _read_file_of_package(new, file)
-    ]
-    return max(counts, default=1)
 
 
 def _read_file_of_package(package: Package, file: str) -> bytes | None:
@@ -211,11 +183,8 @@ def make_entry_not_compared(package: str, reason: str) -> PublicChange:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read_package(folder: Path, branch_number: int = 0) -> Package:
+def read_package(folder: Path) -> Package:
     """Read a package. Files and names that cannot be read are listed as ``unread``.
-
-    Args:
-        branch_number: see ``ImportBranches``.
 
     Raises:
         OutOfTime: time was over before the package was read.
@@ -225,10 +194,10 @@ def read_package(folder: Path, branch_number: int = 0) -> Package:
     if not (folder / "__init__.py").is_file():
         raise UserError(f"{folder} is no package; expected a folder with an __init__.py")
     # with the extensions that read dataclasses
-    shown = ImportBranches(branch_number)
+    offered = OfferedNames()
     loader = griffe.GriffeLoader(
         search_paths=[folder.parent], allow_inspection=False,
-        extensions=griffe.load_extensions(shown),
+        extensions=griffe.load_extensions(offered),
     )  # fmt: skip
     with _pause_garbage_collection_and_logs():
         try:
@@ -237,12 +206,9 @@ def read_package(folder: Path, branch_number: int = 0) -> Package:
         except (griffe.GriffeError, ImportError, *UNREADABLE) as error:
             return Package(folder=folder, unread={folder.name: ("", str(error))})
         assert isinstance(root, griffe.Module)
-        branches = {
-            _path_below_parent(file, folder): count for file, count in shown.branches.items()
-        }
-        package = Package(folder=folder, root=root, branches=branches)
+        package = Package(folder=folder, root=root)
         modules = list(_walk_modules(root))
-        _collect_public_names_of_modules(package, modules, shown)
+        _collect_public_names_of_modules(package, modules, offered)
     files = {module.filepath for module in modules}
     for path in list_sources_below(folder):
         file = _path_below_parent(path, folder)
@@ -252,7 +218,7 @@ def read_package(folder: Path, branch_number: int = 0) -> Package:
 
 
 def _collect_public_names_of_modules(
-    package: Package, modules: Sequence[griffe.Module], branches: ImportBranches
+    package: Package, modules: Sequence[griffe.Module], offered: OfferedNames
 ) -> None:
     """Add all public names of the modules of a package."""
     defined: dict[str, list[griffe.Object]] = {}
@@ -262,9 +228,9 @@ def _collect_public_names_of_modules(
                 defined.setdefault(name, []).append(member)
     for module in modules:
         if not _is_internal_or_test(module.path):
-            _collect_public_names(package, module, defined, branches.lazy.get(module.path))
-            if module.path in branches.computed:
-                package.unread[module.path] = (_locate_file(module), branches.computed[module.path])
+            _collect_public_names(package, module, defined, offered.lazy.get(module.path))
+            if module.path in offered.computed:
+                package.unread[module.path] = (_locate_file(module), offered.computed[module.path])
     # a method is known by the class that defines it
     shortest = {*package.paths.values()}
     classes = [
