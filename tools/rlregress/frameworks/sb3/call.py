@@ -22,7 +22,7 @@ def _make_option_trainings(titles: str, *packages: str) -> OptionTrainings:
         packages: names below ``stable_baselines3``, with a dot, whose options are changed.
     """
     named: dict[str, Any] = {title: TRAININGS[title] for title in titles.split(", ")}
-    short = {title: replace(training, steps=40) for title, training in named.items()}
+    short = {title: replace(training, steps=24) for title, training in named.items()}
     return OptionTrainings(short, [f"stable_baselines3{package}" for package in packages])
 
 
