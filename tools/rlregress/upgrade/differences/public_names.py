@@ -41,8 +41,6 @@ _UNSPELLED = "its __getattr__ spells none of the names that it offers"
 #: options of a dataclass that do not change its constructor, and their defaults.
 _DATACLASS = {"eq": "True", "order": "False", "unsafe_hash": "False", "frozen": "False",
               "slots": "False"}  # fmt: skip
-#: decorators of a class that do not change how it is used, or whose effect is compared elsewhere.
-_HARMLESS_DECORATORS = ("final", "deprecated", "dataclass")
 #: finds words that announce a removal.
 _GOES = re.compile(r"deprecat|FutureWarning|(will|to) be removed", re.IGNORECASE)
 
@@ -240,7 +238,6 @@ def _collect_public_names_of_modules(
     ]
     # those that are defined in a class are appended to the list
     for name, owner in classes:
-        _add_named_tuple_constructor(owner)
         classes += _collect_members(package, name, owner.members)
     for name, owner in classes:
         _collect_members(package, name, owner.inherited_members)
@@ -375,22 +372,6 @@ def _collect_members(
     return classes
 
 
-def _add_named_tuple_constructor(owner: griffe.Class) -> None:
-    """Add to a named tuple the constructor with its fields, as griffe does for dataclasses."""
-    if "__init__" not in owner.members and any(
-        base.endswith("NamedTuple") for base in _list_base_names(owner)
-    ):
-        kind = griffe.ParameterKind.positional_or_keyword
-        owner.members["__init__"] = griffe.Function(
-            "__init__", parent=owner, lineno=owner.lineno, endlineno=owner.lineno,
-            parameters=griffe.Parameters(*(
-                griffe.Parameter(m.name, kind=kind, default=m.value)
-                for m in owner.members.values()
-                if isinstance(m, griffe.Attribute) and m.annotation is not None
-            )),
-        )  # fmt: skip
-
-
 def _is_useless_to_callers(definition: griffe.Object) -> bool:
     """Return whether a caller has no use for an attribute: special, without a value, or a type.
 
@@ -399,11 +380,11 @@ def _is_useless_to_callers(definition: griffe.Object) -> bool:
     if not isinstance(definition, griffe.Attribute) or "property" in definition.labels:
         return False
     owner = definition.parent
-    has_fields = isinstance(owner, griffe.Class) and (
-        "dataclass" in owner.labels
-        or any(base.endswith("NamedTuple") for base in _list_base_names(owner))
+    is_field = (
+        isinstance(owner, griffe.Class)
+        and "dataclass" in owner.labels
+        and definition.annotation is not None
     )
-    is_field = has_fields and definition.annotation is not None
     is_type = str(definition.value).partition("(")[0].endswith(("TypeVar", "ParamSpec"))
     return definition.name.startswith("__") or is_field or is_type or definition.value is None
 
@@ -650,7 +631,7 @@ def _list_parameter_breakages(path: str, old: griffe.Object, new: griffe.Object)
 
 
 def _list_class_changes_and_deprecations(old: Package, new: Package) -> Iterator[_Change]:
-    """Yield lost bases and decorators, new abstract methods and new deprecations."""
+    """Yield lost bases, changed dataclasses, new abstract methods and new deprecations."""
     for path, after in new.names.items():
         before = old.names.get(path)
         if path != new.paths[after.path]:
@@ -670,14 +651,14 @@ def _list_class_changes_and_deprecations(old: Package, new: Package) -> Iterator
             for base in _list_base_names(before):
                 if _identify_base(base, before) not in still and not base.endswith(_EMPTY):
                     yield "base class", path, after, f"{path} is no longer a subclass of {base}"
-            for sentence in _describe_lost_decorators_and_options(before, after):
+            for sentence in _describe_changed_dataclass_options(before, after):
                 yield "kind", path, after, f"{path} {sentence}"
         for text in sorted(_list_deprecations(after) - _list_deprecations(before)):
             yield "deprecated", path, after, f"{path} warns now: {text}"
 
 
-def _describe_lost_decorators_and_options(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
-    """Yield changed options of a dataclass, and decorators that a class has lost."""
+def _describe_changed_dataclass_options(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
+    """Yield the changed options of a dataclass."""
     before, after = _read_dataclass_options(old), _read_dataclass_options(new)
     if before is not None and after is None:
         yield "is no longer a dataclass"
@@ -686,10 +667,6 @@ def _describe_lost_decorators_and_options(old: griffe.Class, new: griffe.Class) 
             was, now = before.get(option, default), after.get(option, default)
             if was != now:
                 yield f"is a dataclass with {option}={now} (was {option}={was})"
-    own, still = ({str(d.value): d.callable_path for d in c.decorators} for c in (old, new))
-    for text in own.keys() - still.keys():
-        if own[text].rpartition(".")[2] not in _HARMLESS_DECORATORS:
-            yield f"is no longer decorated with {text}"
 
 
 def _read_dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
