@@ -12,6 +12,7 @@ import torch
 
 from rlregress.environments.atari_play import Player, Step
 from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Unsupported
 from rlregress.probing.isolation import shift_seed
 
 NOOP, FIRE = 0, 1
@@ -48,7 +49,10 @@ def make_game_factory(name: str) -> Callable[[], gymnasium.Env]:
 @cache
 def make_player(framework: Adapter, name: str) -> Player:
     """Return a player of the game in the framework's wrappers, made once: that takes seconds."""
-    return framework.observe.make_atari_player(make_game_factory(name))
+    try:
+        return framework.observe.make_atari_player(make_game_factory(name))
+    except Unsupported as reason:
+        pytest.skip(str(reason))
 
 
 @cache

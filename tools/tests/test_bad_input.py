@@ -78,6 +78,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
      "no installed framework has any of these details: "),
     ("check --cells thesis --algorithm ppo,foo", "unknown algorithm 'foo'"),
     ("compare sb3 torchrl --algorithm trpo", "unknown algorithm 'trpo'; known: "),
+    ("compare sb3 torchrl --algorithm ppo --detail sac", "have no probe of a detail", "others"),
     ("study rank --store runs --framework zzz", "unknown framework 'zzz'"),
     *((f"selftest faults {option} --only nope", "unknown fault 'nope'; ", " are known, such as '")
       for option in ("", "--traced", "--optional")),

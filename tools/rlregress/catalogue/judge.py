@@ -83,8 +83,11 @@ def judge_observation(detail: Detail, observed: object) -> Judgement:
         return Judgement(detail.id, None, reason, {}, expected, vector)
 
     try:
+        # NumPy makes numbers of a text, a complex number and nothing, too
+        if observed is None or np.asarray(observed).dtype.kind in "cSU":
+            raise TypeError
         vector = np.atleast_1d(np.asarray(observed, dtype=np.float64))
-    except (TypeError, ValueError):
+    except Exception:  # a tensor, or whatever a probe returns, has errors of its own
         return make_undecided_judgement(f"not a float vector: {observed!r}", None)
     shape = next(iter(expected.values())).shape
     if vector.shape != shape:

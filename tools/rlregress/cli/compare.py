@@ -15,7 +15,6 @@ from rlregress.cli.details import Details
 from rlregress.cli.options import Algorithms, Html, get_typed_command
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
-from rlregress.model.detail_answers import UNDECIDED
 from rlregress.report import comparison_text, harmless, markdown_page, short_summary
 from rlregress.report.html import comparison_page
 from rlregress.report.html.page import PageInfo
@@ -81,6 +80,11 @@ def compare(
     if not detail_ids and not left_out:
         waiting.probe_all_with_progress(adapters)
     compared = comparison.compare_adapters(adapters, detail_ids, left_out)
+    if not compared.rows:
+        raise UserError(
+            f"{' and '.join(map(str, adapters))} have no probe of a detail that is selected; "
+            "rlregress details lists all details, name others or leave --algorithm or --detail out"
+        )
     if only_different:
         compared = compared.select_different_rows()
     output.mark_exit_code_decided()
@@ -101,4 +105,4 @@ def compare(
         output.print_next_steps(
             short_summary.format_first_steps([comparison_page.make_card_of_comparison(compared)])
         )
-    raise typer.Exit(1 if compared.select_rows(UNDECIDED) else 0)
+    raise typer.Exit(1 if any(row.is_undecided for row in compared.rows) else 0)

@@ -108,9 +108,8 @@ def probe_and_print_fingerprint(
     Raises:
         UserError: no adapter has a probe of a chosen detail; nothing is printed.
     """
-    if detail_ids and not any(
-        id in detail_ids for a in adapters for id, _ in a.observe.list_probes()
-    ):
+    probed = {id for adapter in adapters for id, _ in adapter.observe.list_probes()}
+    if not (probed & detail_ids if detail_ids else probed):
         why = sorted(
             {
                 f"{adapter} {reason}"
@@ -118,6 +117,7 @@ def probe_and_print_fingerprint(
                 for id, reason in load_reasons_of_absent_details(adapter).items()
                 if id in detail_ids
             }
+            or {f"{adapter} has no probe of one" for adapter in adapters}
         )
         raise UserError(f"no installed framework has any of these details: {'; '.join(why)}")
     if not detail_ids:

@@ -29,7 +29,16 @@ def list_framework_names() -> list[str]:
 
 
 def _map_third_party_adapters() -> Mapping[str, EntryPoint]:
-    values = json.loads(os.environ.get(ADAPTERS_VARIABLE, "{}"))
+    text = os.environ.get(ADAPTERS_VARIABLE) or "{}"
+    try:
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
+        raise UserError(
+            f"{ADAPTERS_VARIABLE} is '{text}', expected names and objects of adapters as JSON, "
+            'such as {"mine": "rlregress_mine:ADAPTER"}; correct the variable, or unset it'
+        )
     points = {name: EntryPoint(name, value, ENTRY_POINT_GROUP) for name, value in values.items()}
     return {**points, **installed_metadata.map_entry_points(ENTRY_POINT_GROUP)}
 

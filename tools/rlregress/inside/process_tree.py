@@ -101,7 +101,10 @@ def end_children() -> Iterator[None]:
     try:
         yield
     finally:
-        _end_children(before)
+        # Python's own process ends by itself; what is still to be released would find it gone
+        trackers = sys.modules.get("multiprocessing.resource_tracker")
+        tracker = getattr(getattr(trackers, "_resource_tracker", None), "_pid", None)
+        _end_children({*before, tracker})
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 0)
 
 
@@ -171,7 +174,7 @@ def _list_children() -> set[int]:
     return {process for process in processes if _read_process_state(process)[1] == parent}
 
 
-def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
+def _end_children(spared: Collection[int | None] = (), grace: float = _GRACE) -> None:
     """End this process's children, then their children, which it adopts when their parents end."""
     notified: set[int] = set()
     end = time.monotonic() + grace

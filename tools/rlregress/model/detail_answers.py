@@ -11,12 +11,12 @@ from typing import Any
 UNPROBED = "could not be probed: "
 
 
-#: groups of details in a comparison: several frameworks were probed, and one of them has no known
-#: variant or could not be probed; they differ; or not. One was probed, and for another the detail
-#: is neither probed nor said to be absent; or all others lack it.
-UNDECIDED, DIFFERENT, SAME, UNMEASURED, UNSHARED = (
-    "cannot be compared", "differ", "are the same", "are measured in only one of them",
-    "are about something that only one of them has",
+#: groups of details in a comparison, the first that fits: variants that are known differ; a
+#: framework has no known variant or could not be probed; for one of them the detail is neither
+#: probed nor said to be absent; all that have it have the same variants; only one has it.
+DIFFERENT, UNDECIDED, UNMEASURED, SAME, UNSHARED = (
+    "differ", "cannot be compared", "are not measured in all of them",
+    "are the same in all that have them", "are about something that only one of them has",
 )  # fmt: skip
 GROUPS = (DIFFERENT, UNDECIDED, UNMEASURED, SAME, UNSHARED)
 
@@ -124,20 +124,28 @@ class DetailRow:
         return replace(self, answers=answers)
 
     @property
+    def known_answers(self) -> Mapping[str, tuple[FoundVariant, ...]]:
+        """Return the answers of frameworks that have a known variant in each scope."""
+        return {
+            name: answers
+            for name, answers in self.answers.items()
+            if all(answer.variant is not None for answer in answers)
+        }
+
+    @property
     def differs(self) -> bool:
-        """Return whether the probed frameworks give different answers."""
-        variants = {frozenset(a.variant for a in answers) for answers in self.answers.values()}
-        return len(variants) > 1
+        """Return whether frameworks with known variants have others, or others in one scope."""
+        known = self.known_answers.values()
+        in_scope: dict[str, set[str | None]] = {}
+        for answer in itertools.chain(*known):
+            in_scope.setdefault(answer.scope, set()).add(answer.variant)
+        variants = {frozenset(answer.variant for answer in answers) for answers in known}
+        return len(variants) > 1 or any(len(found) > 1 for found in in_scope.values())
 
     @property
     def is_undecided(self) -> bool:
         """Return whether a framework showed no known variant or could not be probed."""
         return any(a.variant is None for answers in self.answers.values() for a in answers)
-
-    @property
-    def has_several_frameworks(self) -> bool:
-        """Return whether several frameworks were probed."""
-        return len(self.answers) > 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,25 +161,27 @@ class Comparison:
     rows: tuple[DetailRow, ...]
     left_out: tuple[DetailRow, ...] = ()
 
-    def _find_group(self, row: DetailRow) -> str:
-        if not row.has_several_frameworks:
-            known = row.answers.keys() | row.absent.keys()
-            return UNSHARED if known >= self.versions.keys() else UNMEASURED
+    def find_group(self, row: DetailRow) -> str:
+        """Return the group of a detail."""
+        if row.differs:
+            return DIFFERENT
         if row.is_undecided:
             return UNDECIDED
-        return DIFFERENT if row.differs else SAME
+        if not row.answers.keys() | row.absent.keys() >= self.versions.keys():
+            return UNMEASURED
+        return SAME if len(row.answers) > 1 else UNSHARED
 
     def select_rows(self, group: str) -> list[DetailRow]:
         """Return the listed details of one of the ``GROUPS``."""
-        return [row for row in self.rows if self._find_group(row) == group]
+        return [row for row in self.rows if self.find_group(row) == group]
 
     def count_rows(self, group: str) -> int:
         """Return the number of details of a group, those that are not listed included."""
-        return sum(self._find_group(row) == group for row in (*self.rows, *self.left_out))
+        return sum(self.find_group(row) == group for row in (*self.rows, *self.left_out))
 
     def select_different_rows(self) -> Comparison:
         """Return the comparison with only the details that differ, or could not be compared."""
-        is_kept = [self._find_group(row) in (DIFFERENT, UNDECIDED) for row in self.rows]
+        is_kept = [self.find_group(row) in (DIFFERENT, UNDECIDED) for row in self.rows]
         return replace(
             self,
             rows=tuple(itertools.compress(self.rows, is_kept)),

@@ -74,6 +74,14 @@ def _replace_missing_seed(make_generator: Any, seeds: Iterator[int]) -> Any:
 
 
 def run_probe_isolated(probe: Probe, inputs: Inputs) -> Any:
-    """Call a probe in isolation, and return its result. Every probe is called by this function."""
+    """Call a probe in isolation, and return its result. Every probe is called by this function.
+
+    Raises:
+        RuntimeError: it would have ended the command that asks, as if nothing were wrong.
+    """
     with isolate_random_generators(), _seed_spaces_and_environments():
-        return probe(inputs)
+        try:
+            return probe(inputs)
+        except (SystemExit, GeneratorExit) as error:
+            text = f"it ended with {type(error).__name__}({error})"
+            raise RuntimeError(text).with_traceback(error.__traceback__) from None

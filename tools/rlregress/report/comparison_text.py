@@ -10,7 +10,6 @@ from rlregress.model.detail_answers import (
     DIFFERENT,
     GROUPS,
     UNDECIDED,
-    UNMEASURED,
     Comparison,
     DetailRow,
     FoundVariant,
@@ -110,14 +109,12 @@ def describe_number_of_differences(comparison: Comparison) -> str:
 
 
 def format_comparison_as_json(comparison: Comparison) -> str:
-    """Return the comparison as JSON: ``versions`` and ``details``, differences first."""
+    """Return the comparison as JSON: versions, counts, and details, differences first."""
 
     def convert_row_to_plain_data(row: DetailRow, group: str) -> dict[str, Any]:
         return {
             "id": row.detail.id,
-            "differs": group == DIFFERENT,
-            "undecided": group == UNDECIDED,
-            "unmeasured": group == UNMEASURED,
+            "group": group,
             "question": row.detail.question,
             "consequence": row.detail.consequence,
             "sources": list(row.detail.sources),
@@ -139,6 +136,7 @@ def format_comparison_as_json(comparison: Comparison) -> str:
 
     compared = {
         "versions": dict(comparison.versions),
+        "counts": {group: comparison.count_rows(group) for group in GROUPS},
         "details": [
             convert_row_to_plain_data(row, group)
             for group in GROUPS

@@ -7,9 +7,11 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rlregress import progress
 from rlregress.catalogue import requested_names
@@ -341,12 +343,15 @@ def _compare_versions(
         )
         _wait_for_probes(frameworks, options)
         for framework in frameworks:
-            executed |= framework.compare(
+            framework.record_and_compare(
                 selects=not options.trace_all
                 and state.has_same_surroundings(old, new, framework.adapter)
             )
-        # last: where time is limited, trainings come first
-        _compare_old_files(both, frameworks if options.loads_old_files else ())
+        # where time is limited, trainings come first; calls leave a core to the files
+        files = _begin_to_load_old_files(both, frameworks if options.loads_old_files else ())
+        for framework in frameworks:
+            executed |= framework.explain()
+        _add_old_files(files, options)
         environments = _compare_played_environments(played, options) if played is not None else []
     unowned = (
         [] if script is not None else list_pieces_of_no_framework(adapters, differences.pieces)
@@ -385,22 +390,33 @@ def _wait_for_probes(frameworks: Sequence[FrameworkComparison], options: Options
         )
 
 
-def _compare_old_files(versions: BothVersions, frameworks: Sequence[FrameworkComparison]) -> None:
-    """Add to each framework's result how both versions load files that the old version saved."""
+def _begin_to_load_old_files(
+    versions: BothVersions, frameworks: Sequence[FrameworkComparison]
+) -> list[tuple[FrameworkComparison, Future[Any]]]:
+    """Let both versions load files that the old version saved, beside what follows."""
     options, runtimes = versions.options, versions.runtimes
-    progress.begin_stage("loading old files")
-    tasks = [
-        runtimes.submit(
-            saved_files_comparison.save_load_and_compare_files,
-            runtimes.versions,
-            runtimes.folders,
-            framework.adapter,
-            options.algorithms,
-            _collect_checkpoint_options(options) if framework is frameworks[0] else None,
+    return [
+        (
+            framework,
+            runtimes.submit(
+                saved_files_comparison.save_load_and_compare_files,
+                runtimes.versions,
+                runtimes.folders,
+                framework.adapter,
+                options.algorithms,
+                _collect_checkpoint_options(options) if framework is frameworks[0] else None,
+            ),
         )
         for framework in frameworks
     ]
-    for framework, task in zip(frameworks, tasks, strict=True):
+
+
+def _add_old_files(
+    tasks: Iterable[tuple[FrameworkComparison, Future[Any]]], options: Options
+) -> None:
+    """Add to each framework's result how both versions load old files."""
+    progress.begin_stage("loading old files")
+    for framework, task in tasks:
         result = framework.result
         files = list(entries.make_saved_file_entries(task.result()))
         if files and not any(file.was_out_of_time for file in files):

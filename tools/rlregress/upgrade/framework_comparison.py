@@ -93,14 +93,14 @@ class FrameworkComparison:
                 details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
         return details
 
-    def compare(self, selects: bool) -> ExecutedCode:
-        """Compare the trainings, and return the code that they executed.
+    def record_and_compare(self, selects: bool) -> None:
+        """Record and compare the trainings.
 
         Args:
             selects: the old version records only the trainings that execute something that differs.
         """
-        versions, details = self._versions, self.result.details
-        inventory, options = versions.inventory, versions.options
+        details = self.result.details
+        inventory, options = self._versions.inventory, self._versions.options
         if late := sum(detail.why == LATE for detail in details.not_probed):
             note_skipped_task(f"{late} of {details.total_count} details of {self.result.name}")
         difference = None
@@ -118,19 +118,24 @@ class FrameworkComparison:
         pieces = [piece for piece in all_pieces if _owns_piece(self.adapter, piece)]
         # those of packages of no framework, which its trainings may run, too
         unowned = list_pieces_of_no_framework([self.adapter], all_pieces)
-        recorded = RecordedTrainings(
-            versions=versions,
+        self._recorded = recorded = RecordedTrainings(
+            versions=self._versions,
             trainings=[training.add_packages_to_note(more) for training in trainings],
             differing=[piece for piece in (*pieces, *unowned) if piece.can_change_results],
         )
         recorded.record_and_compare(
             _map_versions_to_noted_functions(recorded.differing, options), difference
         )
-        recorded.explain(pieces, self.details_by_probed_function)
+        self._pieces, self._one_sided = pieces, one_sided
+
+    def explain(self) -> ExecutedCode:
+        """Find what changed the trainings, and return the code that they executed."""
+        recorded = self._recorded
+        recorded.explain(self._pieces, self.details_by_probed_function)
         result, executed = recorded.add_to_result(self.result)
         self.result = replace(
             result,
-            entries=(*result.entries, *entries.make_one_sided_training_entries(one_sided)),
+            entries=(*result.entries, *entries.make_one_sided_training_entries(self._one_sided)),
             traced=tuple(recorded.traced),
             not_traced=tuple(recorded.not_traced),
             same_code=tuple(recorded.same),

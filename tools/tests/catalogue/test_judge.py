@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 
 from rlregress.catalogue import expectations, registry
 from rlregress.catalogue.expectations import Expectation
@@ -49,8 +50,10 @@ def test_a_variant_is_named_only_if_it_alone_is_near(detail, observed, variant, 
 @pytest.mark.parametrize(
     ("observed", "reason"),
     [([1.0, 2.0], "wrong shape: [2], expected [1]"), ([[1.0]], "wrong shape: [1, 1], expected [1]"),
-     ([np.inf], "not finite: [inf]"), ("half", "not a float vector: 'half'"),
-     (None, "not finite: [nan]")],
+     ([np.inf], "not finite: [inf]"), ("4.25", "not a float vector: '4.25'"),
+     (None, "not a float vector: None"), (4.25 + 1j, "not a float vector: (4.25+1j)"),
+     (torch.ones(1, requires_grad=True),
+      "not a float vector: tensor([1.], requires_grad=True)")],
 )  # fmt: skip
 def test_an_observation_of_another_shape_is_refused(observed, reason) -> None:
     """Nothing is broadcast, guessed or compared."""

@@ -13,7 +13,17 @@ from rlregress import suite
 from rlregress.catalogue import registry
 from rlregress.check.comparison import compare_adapters, list_documented_variants
 from rlregress.errors import UserError
-from rlregress.model.detail_answers import DIFFERENT, GROUPS, SAME, UNDECIDED, UNMEASURED, UNSHARED
+from rlregress.model.detail_answers import (
+    DIFFERENT,
+    GROUPS,
+    SAME,
+    UNDECIDED,
+    UNMEASURED,
+    UNSHARED,
+    Comparison,
+    DetailRow,
+    FoundVariant,
+)
 from rlregress.report import comparison_text, markdown_page, tables, terminal_tables
 from rlregress.report.html import comparison_page
 from rlregress.report.html.page import PageInfo
@@ -76,6 +86,36 @@ def test_details_are_different_same_or_alone(pair):
     compared = compare_adapters(pair)
     assert group_ids(compared) == {UNDECIDED: [DISTANCE], UNMEASURED: [SCALE], UNSHARED: [MINIMUM]}
     assert compared.rows[1].answers["unknown"][0].variant is None
+    assert "details could not be compared" in markdown(compared)
+
+
+@pytest.mark.parametrize(
+    ("variants", "absent", "group"),
+    [
+        ({"a": {"s": "half"}, "b": {"s": "none"}, "c": {"s": None}}, (), DIFFERENT),
+        ({"a": {"s": "half", "t": "none"}, "b": {"s": "none", "t": "half"}}, "c", DIFFERENT),
+        ({"a": {"s": "half"}, "b": {"s": "half"}, "c": {"s": None}}, (), UNDECIDED),
+        ({"a": {"s": None}}, "bc", UNDECIDED),
+        ({"a": {"s": "half"}, "b": {"s": "half"}}, (), UNMEASURED),
+        ({"a": {"s": "half"}}, "b", UNMEASURED),
+        ({"a": {"s": "half"}, "b": {"t": "half"}}, "c", SAME),
+        ({"a": {"s": "half"}}, "bc", UNSHARED),
+    ],
+)
+def test_what_was_not_compared_is_not_equal(variants, absent, group):
+    """Of three frameworks: a failed probe hides no difference, and silence is no agreement."""
+    more = {"meaning": "", "deviation": "", "place": None}
+    answers = {
+        name: tuple(FoundVariant(scope=s, variant=v, **more) for s, v in scopes.items())
+        for name, scopes in variants.items()
+    }
+    row = DetailRow(
+        detail=registry.get_detail(SCALE), answers=answers, absent=dict.fromkeys(absent, "has none")
+    )
+    compared = Comparison(versions=dict.fromkeys("abc", "1"), rows=(row,))
+    assert group_ids(compared) == {group: [SCALE]}
+    is_equal = comparison_page.make_card_of_comparison(compared).badge.word == "no detail differs"
+    assert is_equal == (group == SAME)
 
 
 def test_a_page_begins_with_a_table_of_each_family(pair):
@@ -127,7 +167,8 @@ def test_json_says_the_same(pair):
     compared = json.loads(comparison_text.format_comparison_as_json(compare_adapters(pair)))
     first = compared["details"][0]
     assert first["id"] == SCALE
-    assert first["differs"]
+    assert first["group"] == DIFFERENT
+    assert compared["counts"][SAME] == 1
     assert first["answers"]["other"]["library"]["variant"] == "none"
 
 
@@ -137,7 +178,7 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
     assert ids(compare_adapters(pair, (), ["sac"]).rows) == [MINIMUM]
     differing = compare_adapters(pair).select_different_rows()
     assert ids(differing.rows) == [SCALE]
-    counts = f"1 details differ, 1 are the same, 1 {UNSHARED}."
+    counts = f"1 details differ, 1 {SAME}, 1 {UNSHARED}."
     assert counts in markdown(differing)
     _forget_variants(pair[1], "another")
     assert ids(compare_adapters(pair).select_different_rows().rows) == [DISTANCE]

@@ -140,6 +140,14 @@ def test_tables_of_a_package_are_found_and_checked(make_adapter, tmp_path):
     assert str(package) in str(raised.value)
 
 
+@pytest.mark.parametrize("text", ["{mine", '["mine"]', '{"mine": 5}'])
+def test_a_variable_that_names_no_adapters_is_one_sentence(monkeypatch, text):
+    """It says what the variable has to hold."""
+    monkeypatch.setenv(frameworks.ADAPTERS_VARIABLE, text)
+    with pytest.raises(UserError, match="expected names and objects of adapters as JSON"):
+        frameworks.list_framework_names()
+
+
 @pytest.mark.parametrize("target", ["rlregress_nowhere:ADAPTER", "no name"])
 def test_an_entry_point_that_names_no_module_is_one_sentence(monkeypatch, target):
     """There is no file to name: the entry point is named."""

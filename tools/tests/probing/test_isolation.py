@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import sys
 import time
 
 import numpy as np
@@ -58,6 +59,12 @@ def observe_elsewhere(monkeypatch):
     return probe_worker.probe_adapter("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
         "observed"
     ]
+
+
+def test_a_probe_that_ends_the_process_is_a_finding():
+    """The command goes on: it would end as if all were well."""
+    judged = run_and_judge_probe(registry.get_detail(STOCHASTIC), lambda inputs: sys.exit(0))
+    assert judged.reason == "could not be probed: RuntimeError: it ended with SystemExit(0)"
 
 
 def test_both_ways_of_probing_draw_the_same_and_keep_the_generators(monkeypatch):

@@ -117,6 +117,16 @@ def test_workers_of_a_training_that_is_left_end_with_it(mark, tmp_path):
         assert told.read().splitlines()[-1].endswith("0")
 
 
+def test_what_python_releases_at_the_end_is_still_known():
+    """Its own process, which holds the names of semaphores, is not ended with the block."""
+    program = (
+        "import multiprocessing; from rlregress.inside import process_tree\n"
+        "with process_tree.end_children(): kept = multiprocessing.Semaphore()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert ended.stderr == b""
+
+
 def test_what_was_there_before_goes_on():
     """A process that was started by somebody else is not ended with the block."""
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as bystander:

@@ -125,7 +125,7 @@ def _format_number_of_differing_details(
     both = [
         row
         for row in (row.select_frameworks(frameworks) for row in rows)
-        if row.has_several_frameworks and not row.is_undecided
+        if len(row.known_answers) > 1
     ]
     return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
 
@@ -133,23 +133,23 @@ def _format_number_of_differing_details(
 def make_card_of_comparison(comparison: Comparison) -> Card:
     """Build the card of the differences and the next steps."""
     different = comparison.select_rows(DIFFERENT)
+    undecided = [row for row in comparison.rows if row.is_undecided]
     lines = [f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in different]
-    badge = Badge(f"{len(different)} details differ", tones.OTHER)
-    if not different:
-        shared = comparison.count_rows(SAME)
-        badge = Badge("no detail differs", tones.GOOD) if shared else _NOTHING_SHARED
+    if different:
+        badge = Badge(f"{len(different)} details differ", tones.OTHER)
+    elif undecided:
+        badge = Badge(f"{len(undecided)} details could not be compared", tones.UNSURE)
+    else:
+        is_shared = comparison.count_rows(SAME)
+        badge = Badge("no detail differs", tones.GOOD) if is_shared else _NOTHING_SHARED
     matters = [
         f"{row.detail.id}: {row.detail.consequence}" for row in different if row.detail.consequence
-    ]
-    undecided = [
-        f"{row.detail.id}: {_describe_variants_in_row(row)}"
-        for row in comparison.select_rows(UNDECIDED)
     ]
     return Card(
         format_comparison_title(comparison),
         badge,
         f"{comparison_text.describe_number_of_differences(comparison)}.",
-        undecided,
+        [f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in undecided],
         lines,
         matters,
         _make_next_steps(comparison),
@@ -163,15 +163,17 @@ def _make_next_steps(comparison: Comparison) -> list[Step]:
         ("Read those of the algorithm that you use, one in full:", DIFFERENT),
     ):
         if rows := comparison.select_rows(group):
-            return [Step(heading, f"rlregress details {rows[0].detail.id}")]
+            probing = " --installed" if group == UNDECIDED else ""
+            return [Step(heading, f"rlregress details {rows[0].detail.id}{probing}")]
     return []
 
 
 def _describe_variants_in_row(row: DetailRow) -> str:
-    return "; ".join(
-        f"{name}: {', '.join(dict.fromkeys(describe_variant(a.variant or '?') for a in answers))}"
+    words = {
+        name: dict.fromkeys(describe_variant(a.variant or a.meaning) for a in answers)
         for name, answers in row.answers.items()
-    )
+    }
+    return "; ".join(f"{name}: {', '.join(variants)}" for name, variants in words.items())
 
 
 def _make_finding_of_row(row: DetailRow) -> Finding:
