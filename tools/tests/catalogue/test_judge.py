@@ -51,7 +51,7 @@ def test_a_variant_is_named_only_if_it_alone_is_near(detail, observed, variant, 
     ("observed", "reason"),
     [([1.0, 2.0], "wrong shape: [2], expected [1]"), ([[1.0]], "wrong shape: [1, 1], expected [1]"),
      ([np.inf], "not finite: [inf]"), ("4.25", "not a float vector: '4.25'"),
-     (None, "not a float vector: None"), (4.25 + 1j, "not a float vector: (4.25+1j)"),
+     (None, "not a float vector: None"), (np.array([4.25j]), "not a float vector: array([0.+4.25j])"),
      (torch.ones(1, requires_grad=True),
       "not a float vector: tensor([1.], requires_grad=True)")],
 )  # fmt: skip

@@ -121,7 +121,8 @@ def test_what_python_releases_at_the_end_is_still_known():
     """Its own process, which holds the names of semaphores, is not ended with the block."""
     program = (
         "import multiprocessing; from rlregress.inside import process_tree\n"
-        "with process_tree.end_children(): kept = multiprocessing.Semaphore()"
+        "with process_tree.end_children():\n"
+        "    kept = multiprocessing.get_context('spawn').Semaphore()"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert ended.stderr == b""
