@@ -54,20 +54,20 @@ def _make_minibatches_details() -> list[Detail]:
         make_detail(
             "ppo.minibatches.remainder",
             "Does a training go on if the rollout is no multiple of the minibatch?",
-            """As before, but two rollouts of ``rollout_steps`` steps. Observed, [2]: steps of the
-            optimiser until the training ends, or stops with an IndexError; samples in all their
-            minibatches.""",
+            """As before, but three rollouts of ``rollout_steps`` steps, each ``epochs`` times.
+            Observed, [2]: steps of the optimiser until the training ends, or stops with an
+            IndexError; samples in all their minibatches.""",
             sources,
-            {"rollout_steps": 11, "minibatch_size": 3, "minibatches": 3},
+            {"rollout_steps": 11, "minibatch_size": 3, "minibatches": 3, "epochs": 2},
             {
                 "goes_on": (
-                    "every rollout gives a last, smaller minibatch",
-                    make_constant_formula(8, 22),
+                    "every epoch gives a last, smaller minibatch",
+                    make_constant_formula(24, 66),
                 ),
-                "last_dropped": ("only whole minibatches are used", make_constant_formula(6, 18)),
+                "last_dropped": ("only whole minibatches are used", make_constant_formula(18, 54)),
                 "last_larger": (
                     "the last minibatch takes what does not fill another",
-                    make_constant_formula(6, 22),
+                    make_constant_formula(18, 66),
                 ),
                 "error": (
                     "it stops with an error after the first rollout",

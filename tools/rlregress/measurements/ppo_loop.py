@@ -159,9 +159,9 @@ def measure_minibatch_sizes(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_updates_with_incomplete_minibatch(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the numbers of optimizer steps and of samples in minibatches, of two rollouts."""
+    """Return the numbers of optimizer steps and of samples in minibatches, of three rollouts."""
     steps = inputs["rollout_steps"]
-    training = train(_make_settings(inputs, steps, 2 * steps))
+    training = train(_make_settings(inputs, steps, 3 * steps, epochs=inputs["epochs"]))
     return np.array([len(training.rates), sum(map(len, training.evaluated))])
 
 

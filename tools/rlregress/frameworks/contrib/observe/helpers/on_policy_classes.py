@@ -69,8 +69,8 @@ class ProbedTRPO(ProbedPPO):
     """TRPO, whose optimiser trains the value network alone."""
 
     algorithm_class = TRPO
-    once = {"n_critic_updates": 1}
-    without = ("ent_coef", "vf_coef", "clip_range_vf", "n_epochs")
+    epochs = "n_critic_updates"
+    without = ("ent_coef", "vf_coef", "clip_range_vf")
 
 
 #: name of the class -> how probes use it

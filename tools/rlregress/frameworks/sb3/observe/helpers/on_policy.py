@@ -22,14 +22,14 @@ class ProbedPPO:
 
     Attributes:
         algorithm_class: the class of its agents.
-        once: arguments beside the number of epochs, for an update of one pass over a rollout.
+        epochs: its name for the number of passes over a rollout.
         without: names of PPO's arguments that the class lacks.
         small: arguments of a policy whose size does not matter.
         linear: arguments of a policy whose value is linear in the observation.
     """
 
     algorithm_class: Any = PPO
-    once: Mapping[str, Any] = {}
+    epochs: str = "n_epochs"
     without: tuple[str, ...] = ()
     small: Mapping[str, Any] = {
         "net_arch": compat.convert_networks_to_net_arch({"pi": [16], "vf": [16]})
@@ -47,7 +47,11 @@ class ProbedPPO:
 
     def make_default_agent(self, environment: Any, **arguments: Any) -> Any:
         """Make an agent as ``probe_agents.make_agent`` does."""
-        options = {name: value for name, value in arguments.items() if name not in self.without}
+        options = {
+            self.epochs if name == "n_epochs" else name: value
+            for name, value in arguments.items()
+            if name not in self.without
+        }
         return probe_agents.make_agent(self.algorithm_class, environment, **options)
 
     def compute_deviation(self, agent: Any, observation: float) -> float:

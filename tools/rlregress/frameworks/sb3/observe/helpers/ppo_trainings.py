@@ -185,7 +185,7 @@ def train(
         prepare_agent: called with the agent before its outputs are fixed.
     """
     training = AgentTraining([algorithm.make_environment(**own) for own in settings.scripts])
-    arguments = {**algorithm.once, **_make_arguments(settings), **arguments}
+    arguments = {**_make_arguments(settings), **arguments}
     if settings.value_is_observation:
         arguments["policy_kwargs"] = dict(algorithm.linear)
     with warnings.catch_warnings():
