@@ -135,12 +135,12 @@ class DetailRow:
     @property
     def differs(self) -> bool:
         """Return whether frameworks with known variants have others, or others in one scope."""
-        known = self.known_answers.values()
-        in_scope: dict[str, set[str | None]] = {}
-        for answer in itertools.chain(*known):
-            in_scope.setdefault(answer.scope, set()).add(answer.variant)
-        variants = {frozenset(answer.variant for answer in answers) for answers in known}
-        return len(variants) > 1 or any(len(found) > 1 for found in in_scope.values())
+        framework_answers = self.known_answers.values()
+        by_scope: dict[str, set[str | None]] = {}
+        for answer in itertools.chain(*framework_answers):
+            by_scope.setdefault(answer.scope, set()).add(answer.variant)
+        variants = {frozenset(a.variant for a in answers) for answers in framework_answers}
+        return len(variants) > 1 or any(len(own) > 1 for own in by_scope.values())
 
     @property
     def is_undecided(self) -> bool:

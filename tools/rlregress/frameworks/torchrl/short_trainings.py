@@ -238,8 +238,9 @@ _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "ClearCudaCache": lambda loop, trainer: {"interval": 2},
     "UpdateWeights": lambda loop, trainer: {"collector": trainer.collector},
     "ValueEstimatorHook": lambda loop, trainer: {"value_estimator": loop.add_advantages},
+    # from the first batch on, and one without improvement is not the end
     "EarlyStopping": lambda loop, trainer: {
-        "monitor": "loss_critic", "patience": 0, "wait_for": 0},
+        "monitor": "loss_critic", "patience": _FRAMES + 1, "wait_for": _FRAMES},
     "OptimizerHook": lambda loop, trainer: {
         "optimizer": loop.adam, "loss_components": ["loss_objective"]},
     "ReplayBufferTrainer": lambda loop, trainer: {
