@@ -357,10 +357,8 @@ def _compare_versions(
         [] if script is not None else list_pieces_of_no_framework(adapters, differences.pieces)
     )
     unused = _find_broken_names_unused_by_user(differences, script_result, options)
-    coverage_ = options.min_coverage
-    if coverage_ is None:
-        # a script need not run much of a release: its share says nothing about the check
-        coverage_ = model.MIN_COVERAGE if script is None else 0.0
+    # a script need not run much of a release: its share says nothing about the check
+    least = model.MIN_COVERAGE if script is None else 0.0
     return Upgrade(
         old=old.info,
         new=new.info,
@@ -372,7 +370,7 @@ def _compare_versions(
             both.list_entries_without_framework(unowned, executed, environments, unused)
         ),
         pinned=resolved.pinned,
-        min_coverage=coverage_,
+        min_coverage=least if options.min_coverage is None else options.min_coverage,
         fail_on=options.fail_on,
     )
 
