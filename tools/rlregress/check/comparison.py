@@ -112,5 +112,6 @@ def list_documented_variants(versions: Mapping[str, str]) -> Comparison:
             name: variants_found for name, variants_found in answers.items() if variants_found
         }
         if answered:
-            rows.append(DetailRow(detail=detail, answers=answered, absent={}))
+            absent = dict.fromkeys(answers.keys() - answered.keys(), "has none that is documented")
+            rows.append(DetailRow(detail=detail, answers=answered, absent=absent))
     return Comparison(versions=versions, rows=tuple(rows))
