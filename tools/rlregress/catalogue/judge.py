@@ -10,6 +10,7 @@ import numpy as np
 
 from rlregress.catalogue.registry import Detail
 from rlregress.model.detail_answers import describe_variant
+from rlregress.probing.isolation import convert_observation
 
 
 class Documented(Protocol):
@@ -83,12 +84,9 @@ def judge_observation(detail: Detail, observed: object) -> Judgement:
         return Judgement(detail.id, None, reason, {}, expected, vector)
 
     try:
-        # NumPy makes numbers of a text, a complex number and nothing, too
-        if observed is None or np.asarray(observed).dtype.kind in "cSU":
-            raise TypeError
-        vector = np.atleast_1d(np.asarray(observed, dtype=np.float64))
-    except Exception:  # a tensor, or whatever a probe returns, has errors of its own
-        return make_undecided_judgement(f"not a float vector: {observed!r}", None)
+        vector = convert_observation(observed)
+    except TypeError as error:
+        return make_undecided_judgement(str(error), None)
     shape = next(iter(expected.values())).shape
     if vector.shape != shape:
         return make_undecided_judgement(

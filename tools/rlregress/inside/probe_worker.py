@@ -25,7 +25,7 @@ from rlregress.model.extra_packages import IN_BOTH_VERSIONS
 from rlregress.probing import framework_errors, signatures
 from rlregress.probing.families import Unread, format_error
 from rlregress.probing.interface import Probe, Unprobed, Unsupported
-from rlregress.probing.isolation import run_probe_isolated
+from rlregress.probing.isolation import convert_observation, run_probe_isolated
 from rlregress.probing.time_limits import raise_error_after
 
 
@@ -83,9 +83,7 @@ def _run_probe(
         # nothing but a probe: elsewhere nobody would take it as an answer
         seconds = {} if until is None else {signal.ITIMER_REAL: until - time.time()}
         with raise_error_after(OutOfTime, seconds), called:
-            numbers = np.atleast_1d(
-                np.asarray(run_probe_isolated(probe, arguments), dtype=np.float64)
-            )
+            numbers = convert_observation(run_probe_isolated(probe, arguments))
         return {"observed": numbers.tolist()}
     except OutOfTime:
         return {"error": "--minutes were over", "why": "time"}

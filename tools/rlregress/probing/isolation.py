@@ -6,10 +6,13 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from rlregress.probing.interface import Inputs, Probe
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _shift = 0
 
@@ -85,3 +88,20 @@ def run_probe_isolated(probe: Probe, inputs: Inputs) -> Any:
         except (SystemExit, GeneratorExit) as error:
             text = f"it ended with {type(error).__name__}({error})"
             raise RuntimeError(text).with_traceback(error.__traceback__) from None
+
+
+def convert_observation(observed: object) -> np.ndarray:
+    """Return what a probe observed as a vector of float64, a number as one of length 1.
+
+    Raises:
+        TypeError: it is neither numbers nor an array of them; says what it is.
+    """
+    import numpy as np
+
+    try:
+        # NumPy makes numbers of a text, a complex number and nothing, too
+        if observed is None or np.asarray(observed).dtype.kind in "cSU":
+            raise TypeError
+        return np.atleast_1d(np.asarray(observed, dtype=np.float64))
+    except Exception:  # whatever the conversion of a foreign object raises
+        raise TypeError(f"not a float vector: {observed!r}") from None

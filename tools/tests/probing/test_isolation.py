@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -50,21 +51,26 @@ def observe_here():
     ).observed.tolist()
 
 
-def observe_elsewhere(monkeypatch):
-    """Return the observation of an upgrade in one of its environments."""
-    adapter = SmallAdapter(
-        {"list_probes": lambda: {(STOCHASTIC, "library"): draw_numbers}}, version="1"
-    )
+def ask_elsewhere(monkeypatch, probe):
+    """Return the answer to an upgrade in one of its environments."""
+    adapter = SmallAdapter({"list_probes": lambda: {(STOCHASTIC, "library"): probe}}, version="1")
     monkeypatch.setattr(probe_worker.frameworks, "get_adapter", lambda name: adapter)
-    return probe_worker.probe_adapter("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
-        "observed"
-    ]
+    answers = probe_worker.probe_adapter("any", {STOCHASTIC: {}})
+    return answers["observed"][f"{STOCHASTIC} library"]
 
 
 def test_a_probe_that_ends_the_process_is_a_finding():
     """The command goes on: it would end as if all were well."""
     judged = run_and_judge_probe(registry.get_detail(STOCHASTIC), lambda inputs: sys.exit(0))
     assert judged.reason == "could not be probed: RuntimeError: it ended with SystemExit(0)"
+
+
+def test_what_is_no_number_is_none_in_an_upgrade_either(monkeypatch):
+    """As where the installed version is asked, see ``test_judge``."""
+    for probe in (lambda inputs: "4.25", lambda inputs: None, lambda inputs: sys.exit(0)):
+        answer = ask_elsewhere(monkeypatch, probe)
+        assert "observed" not in answer
+        assert re.search("not a float vector|it ended with SystemExit", answer["error"])
 
 
 def test_both_ways_of_probing_draw_the_same_and_keep_the_generators(monkeypatch):
@@ -74,10 +80,10 @@ def test_both_ways_of_probing_draw_the_same_and_keep_the_generators(monkeypatch)
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     judged = observe_here()
     assert np.array_equal(draw_numbers(), undisturbed[0])
-    requested = observe_elsewhere(monkeypatch)
+    requested = ask_elsewhere(monkeypatch, draw_numbers)["observed"]
     assert np.array_equal(draw_numbers(), undisturbed[1])
     assert judged == observe_here() == requested[:2]
-    assert requested == observe_elsewhere(monkeypatch)
+    assert requested == ask_elsewhere(monkeypatch, draw_numbers)["observed"]
 
 
 def test_a_probe_that_fails_leaves_the_process_alone():
