@@ -118,9 +118,9 @@ def list_other_values(called: Any, parameter: inspect.Parameter) -> list[Any]:
     if isinstance(default, (int, float)) and default == default:
         changed = 0.5 * default + 0.05 if isinstance(default, float) else default + 1
         return [value for value in (changed, type(default)(0)) if value != default]
-    words = (
-        _list_quoted_words(inspect.getdoc(called) or "", parameter.name) if "str" in kind else []
-    )
+    words = re.findall(r"[\"'](\w+)[\"']", kind) if "Literal[" in kind else []
+    if "str" in kind:
+        words = words or _list_quoted_words(inspect.getdoc(called) or "", parameter.name)
     if words:
         return [word for word in words if word != default]
     if default is None:

@@ -11,7 +11,7 @@ import types
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -211,7 +211,10 @@ def test_a_call_shows_a_fault(fault):
     assert shown(call) == sound
 
 
-def documented(flag: bool = False, number: float = 0.5, word: str = "one", none: int | None = None):
+def documented(
+    flag: bool = False, number: float = 0.5, word: str = "one", none: int | None = None,
+    named: Literal["min", "max"] = "min",
+):  # fmt: skip
     """Do nothing.
 
     Args:
@@ -221,12 +224,13 @@ def documented(flag: bool = False, number: float = 0.5, word: str = "one", none:
 
 
 def test_other_values_of_a_parameter_are_read_from_its_default_and_docstring():
-    """A flag is flipped, numbers change, words are those of the docstring."""
+    """A flag is flipped, numbers change, words are those of the docstring or the annotation."""
     found = {
         name: option_variants.list_other_values(documented, parameter)
         for name, parameter in inspect.signature(documented).parameters.items()
     }
-    assert found == {"flag": [True], "number": [0.3, 0.0], "word": ["three", "two"], "none": [2]}
+    numbers = {"flag": [True], "number": [0.3, 0.0], "none": [2]}
+    assert found == {**numbers, "word": ["three", "two"], "named": ["max"]}
 
 
 @pytest.mark.parametrize(

@@ -151,9 +151,20 @@ def make_buffer_trainings() -> dict[str, TraceTraining]:
 
 
 def _apply_exploration_module(
-    make_env: Callable[..., Any], seed: int, kind: str, choices: str = "", **options: Any
+    make_env: Callable[..., Any],
+    seed: int,
+    kind: str,
+    choices: str = "",
+    action_key: Any = "action",
+    late: bool = False,
+    **options: Any,
 ) -> dict[str, Any]:
-    """Explore from stored actions, many at once and a single one, while the noise falls."""
+    """Explore from stored actions, many at once and a single one, while the noise falls.
+
+    Args:
+        choices: what actions are numbers or one-hot vectors of; empty: of continuous ones.
+        late: the module is told the bounds of actions after it is made.
+    """
     steps = _collect_episodes(make_env, seed)
     steps["is_init"] = steps["next", "done"].roll(1, 0)
     torch.manual_seed(seed)
@@ -164,13 +175,17 @@ def _apply_exploration_module(
         steps["action_mask"] = torch.arange(4 * _ROWS).reshape(_ROWS, 4) % 3 > 0
     else:
         spec = find_action_spec(wrap_environment(make_env()))
+    steps[action_key] = steps["action"]
     noise = call_with_newest_keywords(
-        find_in_library("torchrl.modules", kind), spec=spec, **options
-    )
+        find_in_library("torchrl.modules", kind), spec=None if late else spec,
+        action_key=action_key, **options,
+    )  # fmt: skip
+    if late:
+        noise.spec = spec
     outputs = {}
     for turn in range(3):
-        outputs[f"rows {turn}"] = noise(steps.clone())["action"]
-        outputs[f"one {turn}"] = noise(steps[turn].clone())["action"]
+        outputs[f"rows {turn}"] = noise(steps.clone())[action_key]
+        outputs[f"one {turn}"] = noise(steps[turn].clone())[action_key]
         noise.step(2)
     return {**outputs, "state": noise}
 
@@ -254,9 +269,14 @@ def make_network_trainings() -> dict[str, TraceTraining]:
 def make_noise_trainings() -> dict[str, TraceTraining]:
     """Return trainings that use each exploration module, by title."""
     falling: dict[str, Any] = {"annealing_num_steps": 7}
+    of_agent: dict[str, Any] = {"action_key": ("agent", "action"), **falling}
     kinds: dict[str, dict[str, Any]] = {
         "AdditiveGaussianModule": falling,
+        "AdditiveGaussianModule of an agent": of_agent,
+        "AdditiveGaussianModule with late bounds": {"late": True, **falling},
         "OrnsteinUhlenbeckProcessModule": falling,
+        "OrnsteinUhlenbeckProcessModule of an agent": of_agent,
+        "EGreedyModule of an agent": {"choices": "one hot", "eps_init": 0.9, **of_agent},
         "EGreedyModule": {"choices": "one hot", "eps_init": 0.9, **falling},
         "EGreedyModule of numbers": {"choices": "number", "eps_init": 0.9, **falling},
         "EGreedyModule with a mask": {"choices": "one hot", "action_mask_key": "action_mask"},

@@ -57,7 +57,8 @@ class _TrainerLoop:
 
     Attributes:
         trainer: name of its class.
-        files: it writes "one" file, which is "mapped" into memory, or "rotates" its last two.
+        files: it writes "one" file, which is "mapped" into memory, a "logged" run beside it, or
+            "rotates" its last two.
     """
 
     steps: int = _STEPS
@@ -70,8 +71,12 @@ class _TrainerLoop:
 
     def _make_file_arguments(self, folder: str) -> dict[str, Any]:
         """Return arguments of a trainer that writes files into a folder."""
+        file = {"save_trainer_file": os.path.join(folder, "trainer")}
+        if self.files == "logged":
+            logger = find_in_library("torchrl.record", "CSVLogger")("log", folder)
+            return {**file, "logger": logger}
         if self.files != "rotates":
-            return {"save_trainer_file": os.path.join(folder, "trainer")}
+            return file
         kinds = partial(find_in_library, "torchrl.checkpoint")
         rotation = kinds("CheckpointRotation")(folder, keep_last=2)
         return {"checkpoint": kinds("Checkpoint")(), "checkpoint_rotation": rotation}
@@ -102,7 +107,9 @@ def _read_trainer_state(trainer: Any) -> dict[str, Any]:
     # times differ from run to run
     log = {name: values for name, values in trainer._log_dict.items() if "time" not in name}
     counts = {"frames": trainer.collected_frames, "updates": trainer._optim_count}
-    return {"loss": trainer.loss_module, "log": log, **counts, **hooks}
+    logger = getattr(trainer, "logger", None)
+    logged = {"logged": dict(logger.experiment.scalars)} if logger is not None else {}
+    return {"loss": trainer.loss_module, "log": log, **counts, **logged, **hooks}
 
 
 def _make_trainer(loop: Any, module: str, policy: Any, **options: Any) -> Any:
@@ -110,8 +117,14 @@ def _make_trainer(loop: Any, module: str, policy: Any, **options: Any) -> Any:
     return call_with_newest_keywords(
         find_in_library(module, loop.trainer), total_frames=_STEPS, loss_module=loop.loss,
         collector=loop.make_collector(policy, _FRAMES), frame_skip=1, optim_steps_per_batch=2,
-        progress_bar=False, seed=0, log_interval=1, **options,
+        clip_norm=0.5, progress_bar=False, seed=0, log_interval=1, **options,
     )  # fmt: skip
+
+
+def _break_second_batch(trainer: Any, batch: Any) -> Any:
+    if trainer.collected_frames == _FRAMES:
+        batch["next", "reward"] = float("nan") * batch["next", "reward"]
+    return batch
 
 
 #: stages of a trainer whose hooks are given nothing, a batch, and a batch of which they log.
@@ -127,16 +140,18 @@ class LoopWithHook(_TrainerLoop, OnPolicyLoop):
     """A loop of PPO's loss that ``Trainer`` runs, with a hook.
 
     Attributes:
-        hook: name of the hook's class. One that steps the optimizer is an argument of the trainer.
+        hook: of the trainer. One that steps the optimizer is an argument of the trainer.
         staged: there is a function at each stage of the trainer, too.
+        broken: rewards of the second batch are not numbers.
     """
 
     loss: Any = "ClipPPOLoss"
     hook: str = "CountFramesLog"
     staged: bool = False
+    broken: bool = False
 
     def make_trainer(self, **files: Any) -> Any:
-        is_stepper = self.hook in _STEPPERS
+        is_stepper = self.hook.partition(" ")[0].endswith("Stepper")
         stepper: dict[str, Any] = {}
         if is_stepper:
             stepper["optimization_stepper"] = self._make_hook(None)
@@ -145,6 +160,8 @@ class LoopWithHook(_TrainerLoop, OnPolicyLoop):
         trainer = _make_trainer(self, _ENGINE, self.actor, **stepper, **files)
         if not is_stepper:
             self._make_hook(trainer).register(trainer)
+        if self.broken:
+            trainer.register_op("batch_process", partial(_break_second_batch, trainer))
         trainer.register_op("batch_process", self.add_advantages)
         if self.staged:
             self._register_functions_at_stages(trainer)
@@ -152,7 +169,8 @@ class LoopWithHook(_TrainerLoop, OnPolicyLoop):
 
     def _make_hook(self, trainer: Any) -> Any:
         arguments = _HOOKS[self.hook](self, trainer)
-        return call_with_newest_keywords(find_in_library(_ENGINE, self.hook), **arguments)
+        kind = find_in_library(_ENGINE, self.hook.partition(" ")[0])
+        return call_with_newest_keywords(kind, **arguments)
 
     def add_advantages(self, batch: Any) -> Any:
         with torch.no_grad():
@@ -194,9 +212,10 @@ class OnPolicyTrainerLoop(_TrainerLoop, OnPolicyLoop):
         rows = TensorDictReplayBuffer(
             storage=LazyTensorStorage(_FRAMES), sampler=SamplerWithoutReplacement(), batch_size=8
         )
+        scheduler = {"lr_scheduler": self.schedules[0]} if self.falling else {}
         return _make_trainer(
             self, _ALGORITHMS, self.actor, optimizer=self.adam, replay_buffer=rows, num_epochs=2,
-            **files,
+            **scheduler, **files,
         )  # fmt: skip
 
 
@@ -226,7 +245,8 @@ class OffPolicyTrainerLoop(_TrainerLoop, OffPolicyLoop):
         )  # fmt: skip
 
 
-#: hook or stepper of a trainer -> its arguments, of the loop and the trainer.
+#: hook or stepper of a trainer, a class and how it is used -> its arguments, of the loop and the
+#: trainer.
 _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "SelectKeys": lambda loop, trainer: {"keys": [
         "observation", "action", "action_log_prob", "loc", "scale", "done", "terminated", "next"]},
@@ -236,7 +256,10 @@ _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "LogTiming": lambda loop, trainer: {},
     "CountFramesLog": lambda loop, trainer: {"frame_skip": 3},
     "ClearCudaCache": lambda loop, trainer: {"interval": 2},
-    "UpdateWeights": lambda loop, trainer: {"collector": trainer.collector},
+    "UpdateWeights": lambda loop, trainer: {"collector": trainer.collector, "trainer": trainer},
+    "UpdateWeights of a map": lambda loop, trainer: {
+        "collector": trainer.collector, "trainer": trainer,
+        "weight_update_map": {"policy": "loss_module.actor_network"}},
     "ValueEstimatorHook": lambda loop, trainer: {"value_estimator": loop.add_advantages},
     # from the first batch on, and one without improvement is not the end
     "EarlyStopping": lambda loop, trainer: {
@@ -245,35 +268,40 @@ _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
         "optimizer": loop.adam, "loss_components": ["loss_objective"]},
     "ReplayBufferTrainer": lambda loop, trainer: {
         "replay_buffer": TensorDictReplayBuffer(storage=LazyTensorStorage(24), batch_size=8)},
+    "ReplayBufferTrainer of padded batches": lambda loop, trainer: {
+        "max_dims": [_FRAMES + 4],
+        "replay_buffer": TensorDictReplayBuffer(storage=LazyTensorStorage(24), batch_size=8)},
     "LRSchedulerHook": lambda loop, trainer: {
         "scheduler": torch.optim.lr_scheduler.ExponentialLR(loop.adam, 0.5)},
     "LogValidationReward": lambda loop, trainer: {
         "record_interval": 2, "record_frames": 6, "frame_skip": 3,
         "policy_exploration": loop.actor, "environment": TransformedEnv(loop.environment)},
     "DefaultOptimizationStepper": lambda loop, trainer: {},
+    "DefaultOptimizationStepper of one loss": lambda loop, trainer: {
+        "loss_components": ["loss_critic"]},
     "MixedPrecisionOptimizationStepper": lambda loop, trainer: {
         "optimizer": loop.adam, "device_type": "cpu", "autocast_dtype": torch.float16},
 }  # fmt: skip
 
 
-_STEPPERS = ("DefaultOptimizationStepper", "MixedPrecisionOptimizationStepper")
-
-
 def make_hook_trainings() -> dict[str, TraceTraining]:
     """Return trainings with each hook and each stepper of the library's trainer."""
 
-    def make(**options: Any) -> TraceTraining:
-        return partial(train_in_loop, LoopWithHook, Environments(), **options)
+    def make(environments: int = 1, **options: Any) -> TraceTraining:
+        return partial(train_in_loop, LoopWithHook, Environments(environments), **options)
 
-    masked = ("LogScalar", "RewardNormalizer", "BatchSubSampler")
+    of_batches = ("LogScalar", "RewardNormalizer", "BatchSubSampler", "CountFramesLog")
     return {
-        **{name: make(hook=name) for name in _HOOKS if name not in _STEPPERS},
-        **{f"{name} of masked batches": make(hook=name, masked=True) for name in masked},
-        **{name: make(hook=name) for name in _STEPPERS},
+        **{name: make(hook=name) for name in _HOOKS},
+        **{f"{name} of masked batches": make(hook=name, masked=True) for name in of_batches},
+        **{f"{name} of two environments": make(2, hook=name) for name in of_batches},
+        "MixedPrecisionOptimizationStepper of broken losses": make(
+            hook="MixedPrecisionOptimizationStepper", broken=True),
         "Staged": make(staged=True),
         "Rotated": make(files="rotates"),
         "Mapped": make(files="mapped"),
-    }
+        "Logged": make(files="logged", staged=True),
+    }  # fmt: skip
 
 
 def make_algorithm_trainings() -> dict[str, TraceTraining]:
@@ -282,23 +310,28 @@ def make_algorithm_trainings() -> dict[str, TraceTraining]:
     summed = [make_lazy_transform("RewardSum", in_keys=["reward"], out_keys=[name])
               for name in ("reward_sum", "episode_reward")]  # fmt: skip
     plain, choices = Environments(transforms=summed), Environments(1, "discrete", transforms=summed)
+    noise = make_gaussian_exploration()
     kinds: dict[str, tuple[Any, Environments, dict[str, Any]]] = {
-        "PPO": (OnPolicyTrainerLoop, plain, {"loss": "ClipPPOLoss"}),
-        "A2C": (OnPolicyTrainerLoop, plain, {}),
-        "SAC": (OffPolicyTrainerLoop, plain, {"distribution": "TanhNormal"}),
-        "TD3": (OffPolicyTrainerLoop, plain, {
-            "exploration": make_gaussian_exploration(), "exploring": "exploration_module"}),
-        "DDPG": (OffPolicyTrainerLoop, plain, {"exploration": make_gaussian_exploration()}),
-        "DQN": (OffPolicyTrainerLoop, choices, {
+        "PPOTrainer": (OnPolicyTrainerLoop, plain, {"loss": "ClipPPOLoss"}),
+        "PPOTrainer with a falling rate": (OnPolicyTrainerLoop, plain, {
+            "loss": "ClipPPOLoss", "falling": True}),
+        "A2CTrainer": (OnPolicyTrainerLoop, plain, {}),
+        "SACTrainer": (OffPolicyTrainerLoop, plain, {"distribution": "TanhNormal"}),
+        "TD3Trainer": (OffPolicyTrainerLoop, plain, {
+            "exploration": noise, "exploring": "exploration_module"}),
+        "DDPGTrainer": (OffPolicyTrainerLoop, plain, {"exploration": noise}),
+        "DQNTrainer": (OffPolicyTrainerLoop, choices, {
             "exploration": make_greedy_exploration(), "exploring": "greedy_module"}),
     }  # fmt: skip
-    return {
-        f"{name}Trainer": partial(
-            train_in_loop, loop, environments, trainer=f"{name}Trainer",
-            **{"loss": f"{name}Loss", **options},
+
+    def make(title: str, loop: Any, environments: Environments, options: Any) -> TraceTraining:
+        trainer = title.partition(" ")[0]
+        loss = trainer.replace("Trainer", "Loss")
+        return partial(
+            train_in_loop, loop, environments, trainer=trainer, **{"loss": loss, **options}
         )
-        for name, (loop, environments, options) in kinds.items()
-    }  # fmt: skip
+
+    return {title: make(title, *kind) for title, kind in kinds.items()}
 
 
 # -- environments, transforms and collectors --------------------------------------------------

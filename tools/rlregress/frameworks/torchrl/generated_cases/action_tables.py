@@ -196,7 +196,9 @@ def _list_distribution_subjects() -> list[Subject]:
             ("rows", "one", "blocks", "single", "rows wide", "rows double", "rows number",
              "rows aside"),
             ("rows", "blocks"), together=options,
-            calls={"": _call_distribution_methods, "update": _call_after_parameter_update},
+            calls={"": _call_distribution_methods, "update": _call_after_parameter_update,
+                   "search": lambda law, parameters: law(
+                       parameters["loc"], parameters["scale"]).get_mode()},
             skip=("logits", "probs", "mask", "validate_args", "batch_shape", "event_shape"),
         )
         for name, options in names.items()
@@ -379,6 +381,10 @@ def _list_helper_subjects() -> list[Subject]:
         ),
         make_function_subject("torchrl.objectives:add_random_module", inputs, ("rows",),
                               list_modules_after_registration),
+        make_function_subject("torchrl.trainers.trainers:mask_batch", inputs,
+                              ("time", "time collected"), lambda mask, batch: mask(batch)),
+        make_function_subject("torchrl.trainers.trainers:flatten_dict", inputs, ("time",),
+                              lambda flatten, batch: flatten(batch)),
         make_function_subject(
             "torchrl.objectives.utils:KLAdaptiveLR", rates.__getitem__, tuple(rates),
             _list_adapted_rates, skip=("factor", "min_lr", "max_lr"),

@@ -316,6 +316,8 @@ def _make_estimator_arguments(shape_and_change: str) -> dict[str, Any]:
         "zero": {"gamma": 0.0, "lmbda": 0.0}, "whole": {"gamma": 1.0, "lmbda": 1.0},
         "thresholds": {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)},
         "unlike": {"reward": make_numbers(*size[:-1], word="reward")},
+        "columnless": {**{name: item.squeeze(-1) for name, item in arguments.items()
+                          if isinstance(item, torch.Tensor)}, "time_dim": -1},
     }  # fmt: skip
     return {**arguments, **changed[change]}
 
@@ -392,6 +394,7 @@ def list_subjects() -> dict[str, list[Subject]]:
         "time vanishing", "long vanishing", "time vanishing_each",
         "long", "long tensors", "long each", "one", "one each", "time half", "time numbers",
         "time time_last", "time unlike", "wide still", "blocks still",
+        "rows columnless", "time columnless",
     ]  # fmt: skip
     limits = {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)}
     actor = {
