@@ -296,8 +296,18 @@ def _load_expectations_of_version(
 
 
 def locate_expectations(adapter: Adapter) -> Path:
-    """Return the file or folder of a framework's expectations."""
-    return adapter.framework.expectations or suite.locate_baselines() / "details" / adapter.name
+    """Return the file or folder of a framework's expectations.
+
+    Raises:
+        UserError: an adapter from outside of this suite names none.
+    """
+    path = adapter.framework.expectations or suite.locate_baselines() / "details" / adapter.name
+    if adapter.framework.expectations is None and not path.exists():
+        raise UserError(
+            f"the adapter '{adapter.name}' names no file of expectations; expected one in its "
+            "Framework, such as expectations=Path(__file__).with_name('expectations.toml')"
+        )
+    return path
 
 
 def load_all_expectations(adapter: Adapter) -> tuple[Expectation, ...]:
@@ -335,6 +345,10 @@ def list_implementations(adapter: Adapter, *detail_ids: str) -> list[Implementat
         scopes.setdefault(id, []).append(scope)
     _require_known_details(adapter, "list_probes()", scopes)
     expectations_by_cell = load_expectations_of_installed_version(adapter)
+    own = {scope for names in scopes.values() for scope in names}
+    _require_known_scopes(adapter, f"list_probes() of the adapter '{adapter.name}'", own)
+    documented = {scope for _, scope in expectations_by_cell}
+    _require_known_scopes(adapter, str(locate_expectations(adapter)), documented)
     return [
         Implementation(
             adapter, registry.get_detail(id), scope, expectations_by_cell.get((id, scope))
@@ -351,3 +365,14 @@ def _require_known_details(adapter: Adapter, function: str, ids: Iterable[str]) 
             registry.get_detail(id)
         except UserError as error:
             raise UserError(f"{function} of the adapter '{adapter.name}': {error}") from None
+
+
+def _require_known_scopes(adapter: Adapter, where: str, scopes: Iterable[str]) -> None:
+    """Raise UserError for a scope that the framework has not: a mistyped one would be a new one."""
+    known = adapter.framework.scopes
+    for scope in sorted(scopes):
+        if scope not in known:
+            raise UserError(
+                f"{where}: unknown scope '{scope}'; {suggest_names(scope, known)}; correct it, or "
+                "add it to the scopes of the framework's description"
+            )

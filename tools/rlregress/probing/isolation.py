@@ -79,10 +79,13 @@ def _replace_missing_seed(make_generator: Any, seeds: Iterator[int]) -> Any:
 def run_probe_isolated(probe: Probe, inputs: Inputs) -> Any:
     """Call a probe in isolation, and return its result. Every probe is called by this function.
 
+    What it prints goes to standard error, so that it stands in no result of a command.
+
     Raises:
         RuntimeError: it would have ended the command that asks, as if nothing were wrong.
     """
-    with isolate_random_generators(), _seed_spaces_and_environments():
+    printed = contextlib.redirect_stdout(sys.stderr)
+    with isolate_random_generators(), _seed_spaces_and_environments(), printed:
         try:
             return probe(inputs)
         except (SystemExit, GeneratorExit) as error:

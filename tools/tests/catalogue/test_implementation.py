@@ -155,6 +155,22 @@ def test_numbers_of_no_variant_fail_with_the_nearest(ours, monkeypatch):
     assert "nearest variants by error (tolerance 1e-05): half (0.0048" in str(text.value)
 
 
+def test_a_scope_that_the_framework_has_not_is_an_error(tmp_path):
+    """Mistyped by a probe or in the file of expectations, it would be one more scope."""
+    path = tmp_path / "some.toml"
+    path.write_text(format_entry(DETAIL, "half", scope="libary"))
+    words = r"unknown scope '{}'; did you mean 'library'\? \(known: library\); correct it, or"
+    with pytest.raises(UserError, match=words.format("libary")) as told:
+        list_implementations(OneProbe(path), DETAIL)
+    assert str(told.value).startswith(str(path))
+    probes = {"list_probes": lambda: {(DETAIL, "librray"): len}}
+    probed = SmallAdapter(probes, version="1.0", expectations=path)
+    with pytest.raises(UserError, match=f"list_probes.*some.*{words.format('librray')}"):
+        list_implementations(probed, DETAIL)
+    with pytest.raises(UserError, match="'some' names no file of expectations; expected one in"):
+        list_implementations(SmallAdapter(probes, version="1.0"), DETAIL)
+
+
 def test_inputs_that_separate_nothing_are_an_error(tmp_path):
     """If Q is right, the only stated variant has the same numbers as all others."""
     path = tmp_path / "one.toml"

@@ -65,6 +65,12 @@ def test_a_probe_that_ends_the_process_is_a_finding():
     assert judged.reason == "could not be probed: RuntimeError: it ended with SystemExit(0)"
 
 
+def test_what_a_probe_prints_is_in_no_result(capsys):
+    """It goes to standard error: a result in JSON stays one."""
+    run_probe_isolated(lambda inputs: print("printed"), {})
+    assert capsys.readouterr() == ("", "printed\n")
+
+
 def test_what_is_no_number_is_none_in_an_upgrade_either(monkeypatch):
     """As where the installed version is asked, see ``test_judge``."""
     for probe in (lambda inputs: "4.25", lambda inputs: None, lambda inputs: sys.exit(0)):
