@@ -104,7 +104,7 @@ def judge_upgrade(
             pinned, affected.list_unrelated_distributions(pinned, [distributions])
         )
         return _make_upgrade_without_comparison(versions, "not made", pinned, idle)
-    if options.script is None:
+    if options.script is None and (options.algorithms or options.scenarios):
         _require_known_algorithms_and_scenarios(adapters, options)
     deadline = options.deadline
     try:

@@ -287,6 +287,16 @@ class RecordedTrainings:
         self.executions = coverage.measure_execution_of_pieces(
             pieces, (self.old, self.new), details_by_function, folders
         )
+        # in turns on both versions: other load, such as calls, slows down both
+        timed = runtimes.submit(
+            costs.measure_costs_of_shortest_trainings,
+            runtimes,
+            self.trainings,
+            self.traced,
+            self.not_traced,
+            {name for execution in self.executions for name in execution.trainings},
+            time.time() - options.started,
+        )
         # culprits of trainings that are close, or differ in logs only, still need direct calls
         explained = [
             self.culprits[t.name]
@@ -307,14 +317,8 @@ class RecordedTrainings:
         self.traced = direct_calls.mark_trainings_that_differ_by_rounding(
             self.traced, self.culprits, self.executions
         )
-        self.costs = costs.measure_costs_of_shortest_trainings(
-            runtimes,
-            self.trainings,
-            self.traced,
-            self.not_traced,
-            {name for execution in self.executions for name in execution.trainings},
-            time.time() - options.started,
-        )
+        progress.begin_stage("timing trainings on both versions")
+        self.costs = timed.result()
 
     def _find_culprits(self) -> None:
         """Find the culprits of each diverging training, by reverting changed functions."""

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from rlregress import progress
 from rlregress.errors import UserError
 from rlregress.model.recorded_traces import ComparedTraining, Trace, UncomparedTraining
 from rlregress.model.upgrade_result import Cost
@@ -76,7 +75,6 @@ def measure_costs_of_shortest_trainings(
     timed = [training for training in trainings if training.name in fitting]
     if not timed:
         return (*late, *one_sided)
-    progress.begin_stage("timing trainings on both versions")
     measured = _measure_costs_in_turns(runtimes.versions, timed, seconds, runtimes.processes)
     return (*measured, *late, *one_sided)
 
