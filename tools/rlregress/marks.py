@@ -264,24 +264,23 @@ class _FunctionMarks:
 
     def make_mark_statement(self, number: int, line: int) -> ast.stmt:
         """Return a statement that sets a mark."""
-        marks, index = ast.Constant(self.placeholder), ast.Constant(number)
-        target = ast.Subscript(marks, index, ast.Store())
-        return _put_at_line(ast.Assign([target], ast.Constant(1)), line)
+        at = _make_position(line)
+        marks, index = ast.Constant(self.placeholder, **at), ast.Constant(number, **at)
+        target = ast.Subscript(marks, index, ast.Store(), **at)
+        return ast.Assign([target], ast.Constant(1, **at), **at)
 
     def wrap_expression_with_mark(self, number: int, expression: ast.expr) -> ast.expr:
         """Return an expression that sets a mark, then evaluates ``expression`` as before."""
-        marks, index = ast.Constant(self.placeholder), ast.Constant(number)
+        at = _make_position(expression.lineno)
+        marks, index = ast.Constant(self.placeholder, **at), ast.Constant(number, **at)
         # ``__setitem__`` returns None, also of the plain bytes that are read from a pickle
-        setting = ast.Attribute(marks, "__setitem__", ast.Load())
-        call = ast.Call(setting, [index, ast.Constant(1)], [])
-        return _put_at_line(ast.BoolOp(ast.Or(), [call, expression]), expression.lineno)
+        setting = ast.Attribute(marks, "__setitem__", ast.Load(), **at)
+        call = ast.Call(setting, [index, ast.Constant(1, **at)], [], **at)
+        return ast.BoolOp(ast.Or(), [call, expression], **at)
 
 
-def _put_at_line(node: Any, line: int) -> Any:
-    """Return a syntax node with positions for all its parts that have none."""
-    node.lineno = node.end_lineno = line
-    node.col_offset = node.end_col_offset = 0
-    return ast.fix_missing_locations(node)
+def _make_position(line: int) -> dict[str, Any]:
+    return {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
 
 
 class _Marker:
@@ -442,6 +441,9 @@ def _mark_conditional_expressions(
     Args:
         certain_lines: lines that also hold code which always runs.
     """
+    if isinstance(node, (ast.Name, ast.Constant)) or not node._fields:
+        # most nodes have no parts
+        return
     first = list_parts_that_run_first(node)
     after_first = certain_lines.union(*map(_list_lines, first)) if first else certain_lines
     for field, value in ast.iter_fields(node):
