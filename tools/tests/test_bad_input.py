@@ -153,6 +153,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
         ("--name b --repo . --all", "leave one out"),
         ("--name b --repo nowhere", "which is no folder"),
         ("--name b --steps 3", "--package and --steps apply to a script"))),
+    ("upgrade sb3==2.7.0 --steps 3", "--package and --steps apply to a script"),
     ("runs status --set-aside", "only --verify takes --set-aside"),
     ("runs status --verify --watch", "two ways to read a store; give one of them"),
     ("runs launch --with installed --budget smoke",

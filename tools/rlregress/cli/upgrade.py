@@ -91,6 +91,8 @@ def upgrade(
         raise UserError(
             f"'{' '.join(script_words)}' would be arguments of a script; name it with --script"
         )
+    if script is None and (package or steps):
+        raise UserError("--package and --steps apply to a script; name it with --script")
     job = None
     if script is not None:
         arguments = get_script_arguments(context)

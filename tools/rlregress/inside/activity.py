@@ -83,6 +83,11 @@ def _find_grad_norm_effects(call: _Call) -> dict[str, Any]:
     return {"clipped": is_clipped, "left": not is_clipped}
 
 
+def _find_finite_effects(call: _Call) -> dict[str, Any]:
+    is_finite = np.isfinite(_convert_to_array(call.find_argument(0, "input", "x")))
+    return {"finite": is_finite.any(), "not finite": not is_finite.all()}
+
+
 _find_minimum_effects = functools.partial(_find_extremum_effects, sign=-1)
 _find_maximum_effects = functools.partial(_find_extremum_effects, sign=1)
 _find_mask_effects = functools.partial(_find_condition_effects, position=1)
@@ -100,6 +105,9 @@ _HOOKED: list[tuple[Any, str, str, _FindEffects]] = [
     (torch.Tensor, "masked_select", "mask", _find_mask_effects),
     (torch.Tensor, "__rsub__", "complement", _find_complement_effects),
     (torch.Tensor, "__invert__", "complement", _find_complement_effects),
+    (torch, "nan_to_num", "nan_to_num", _find_finite_effects),
+    (torch.Tensor, "nan_to_num", "nan_to_num", _find_finite_effects),
+    (np, "nan_to_num", "nan_to_num", _find_finite_effects),
     (torch.nn.utils, "clip_grad_norm_", "clip_grad_norm", _find_grad_norm_effects),
 ]
 

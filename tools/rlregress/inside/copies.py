@@ -152,7 +152,8 @@ class _Pickler(pickle.Pickler):
             reduced = value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         except Exception:  # classes refuse with errors of many types
             return self._share_original(value)
-        return NotImplemented if isinstance(reduced, str) else reduced
+        # it would be found by this name again, or by none
+        return self._share_original(value) if isinstance(reduced, str) else reduced
 
     def _share_original(self, value: Any) -> Any:
         return _get_original, (self._keep_original(value),)

@@ -21,6 +21,7 @@ WAYS = {
     "mask": ("true", "false"),
     "complement": ("zero", "one"),
     "clip_grad_norm": ("clipped", "left"),
+    "nan_to_num": ("finite", "not finite"),
 }
 
 

@@ -91,6 +91,14 @@ def _list_decisive_frames(frames: Sequence[traceback.FrameSummary]) -> list[trac
     return [f for f in own if f.filename not in _PASSING and not f.filename.startswith("<")]
 
 
+def list_uncompilable_files(error: BaseException) -> list[str]:
+    """Return the file that a SyntaxError names; nothing of another error.
+
+    No frame is in it: its error seems to be raised by whoever imports it.
+    """
+    return [error.filename] if isinstance(error, SyntaxError) and error.filename else []
+
+
 def _shorten_to_import_path(file: str) -> str:
     """Return a file below the folder that it was imported from; else its path."""
     folders = [os.path.join(os.path.abspath(entry), "") for entry in sys.path]
@@ -111,8 +119,9 @@ def find_error_origin(
         modules: importable packages of the framework.
         folders: where else its code is.
     """
-    for frame in reversed(_list_decisive_frames(traceback.extract_tb(error.__traceback__))):
-        file = _shorten_to_import_path(frame.filename)
+    frames = _list_decisive_frames(traceback.extract_tb(error.__traceback__))
+    for name in (*list_uncompilable_files(error), *(frame.filename for frame in reversed(frames))):
+        file = _shorten_to_import_path(name)
         top = file.partition("/")[0]
         if top in _SUITE:
             return "suite"

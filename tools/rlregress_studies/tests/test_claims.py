@@ -148,7 +148,8 @@ def make_adapter(tmp_path):
         probes = {(DETAIL, s): make_probe_of_variant(DETAIL, v) for s, v in variants.items()}
         functions = {"list_probes": lambda: probes, "read_defaults": lambda: DEFAULTS}
         # answers are kept by name
-        return SmallAdapter(functions, f"some{next(NUMBER)}", "2.0", expectations=path)
+        fields = {"expectations": path, "scopes": ("library", "trainer", "script")}
+        return SmallAdapter(functions, f"some{next(NUMBER)}", "2.0", **fields)
 
     return make
 

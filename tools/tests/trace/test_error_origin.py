@@ -137,6 +137,20 @@ def test_an_error_says_where_it_was_raised(theirs):
     }
 
 
+def test_a_file_that_cannot_be_compiled_is_theirs(tmp_path, monkeypatch):
+    """No frame is in it: whoever imports it, such as this suite, has not made the error."""
+    broken = tmp_path / "uncompilable.py"
+    broken.write_text("x = 1\ndef f(:\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(SyntaxError) as failed:
+        importlib.import_module("uncompilable")
+    origin = error_origin.describe_error_for_header(failed.value, events.Places([str(broken)]))
+    assert (origin["origin"], origin["at"]) == (TRACED, "uncompilable.py:2 <module>")
+    assert framework_errors.find_error_origin(failed.value, ["uncompilable.py"]) == "framework"
+    elsewhere = error_origin.find_error_origin(failed.value, events.Places(["elsewhere"]))
+    assert elsewhere != TRACED
+
+
 def test_the_place_of_an_error_is_none_of_a_wrapper():
     """An error passed on by the suite's wrappers names their caller."""
 

@@ -378,6 +378,9 @@ def test_what_is_written_in_c_is_compared_and_copied_by_itself_or_shared():
     copied = Copies({"m": model, "d": mujoco.MjData(model), "i": itertools.count(3)}).make_copy()
     assert (copied["m"].nq, copied["d"].qpos.tolist()) == (7, [0, 0, 0, 1, 0, 0, 0])
     assert next(copied["i"]) == 3
+    # no name leads to it, as none leads to what a method that is cached belongs to
+    cached = functools.cache(model.__repr__)
+    assert Copies({"f": cached}).make_copy()["f"] is cached
     queue = Copies(collections.deque([1.0], maxlen=2)).make_copy()
     assert (list(queue), queue.maxlen) == ([1.0], 2)
 

@@ -127,6 +127,9 @@ CASES = {
     "what continues after every step": (lambda: 1 - torch.zeros(3), {"complement": ["one"]}),
     "what ends now and then": (
         lambda: 1 - torch.tensor([0.0, 1.0]), {"complement": ["one", "zero"]}),
+    "what hides no error": (lambda: X.nan_to_num(), {"nan_to_num": ["finite"]}),
+    "what hides an infinity": (
+        lambda: torch.nan_to_num(1 / X), {"nan_to_num": ["finite", "not finite"]}),
     "no mask at all": (lambda: 1 - X, {"complement": ["one", "zero"]}),
 }  # fmt: skip
 

@@ -262,10 +262,11 @@ def test_methods_of_a_class_that_stays_count(tmp_path):
         ({"m.py": "x = round(1.5)\n"}, {"m.py": "x = round(1.5)\ndef round(y): 1\n"}, "m.py round"),
         ({"m.py": "x = f()\n"}, {"m.py": "x = f()\ndef f(): 1\n"}, "m.py f"),
         ({"__init__.py": "from ._fast import x\n"}, {"_fast.py": "x = 1\n"}, "_fast.py <module>"),
+        ({"m.py": "x = 1\n"}, {"m.py": "x = 1\ndef __getattr__(n): 1\n"}, "m.py __getattr__"),
     ],
 )
 def test_a_new_function_or_module_that_old_code_names_is_awaited(tmp_path, old, new, key):
-    """It hides a builtin, or what a star import gave; an import that was tried succeeds."""
+    """It hides a builtin, or what a star import gave; an import succeeds; Python calls it."""
     pieces = changed_functions.find_changed_pieces(*write_versions(tmp_path, old, old | new))
     (named,) = [piece for piece in pieces if f"{piece.file} {piece.name}" == f"package/{key}"]
     assert (named.how, named.awaited) == (ADDED, True)

@@ -350,9 +350,24 @@ def test_a_constant_is_executed_where_what_uses_it_is(tmp_path, use, ran, expect
     assert states["<module>"][0] == expected
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["torch.manual_seed(0)", "os.environ['X'] = '1'", "torch.backends.cudnn.benchmark = True",
+     "if X:\n  gc.disable()", "del os.name"],
+)  # fmt: skip
+@pytest.mark.parametrize("gone", [False, True])
+def test_what_an_import_changes_elsewhere_is_not_called_the_same(tmp_path, line, gone):
+    """All recordings begin after it, and seed anew."""
+    base = "import gc, os, torch\ndef f():\n  return os, torch\n"
+    old, new = (base + line + "\n", base) if gone else (base, base + line + "\n")
+    state, reason = states_of(tmp_path, old, new, "f", [3], [3], imported=[FILE])["<module>"]
+    assert state == NEVER
+    assert reason == "imported; what it changes outside of its file is not compared"
+
+
 def test_private_modules_and_functions_that_nothing_names_are_gone_without_effect(tmp_path):
-    """A method counts: a base class of another package may call it."""
-    old = "def _f():\n  pass\nclass A(B):\n  def _g(self):\n    pass\n"
+    """A method counts, as a base class of another package may call it, and what Python calls."""
+    old = "def _f():\n  pass\nclass A(B):\n  def _g(self):\n    pass\ndef __getattr__(n):\n  pass\n"
     pieces, folders = package_of(tmp_path, old, "class A(B):\n  pass\n")
     gone = entries.find_pieces_never_named(pieces, folders)
     assert gone == {"package/agent.py _f"}

@@ -114,11 +114,15 @@ class _Change:
 
     def _describe_effects_on_details_and_calls(self) -> Iterator[str]:
         """Describe its effects on details and in direct calls."""
+        explaining = map_entries_to_explaining_functions(self.result)
         for detail in (
             self.result.details.changed if isinstance(self.result, FrameworkResult) else ()
         ):
             if (name := f"{detail.id} [{detail.scope}]") in self.names:
-                yield f"{name}: {detail.variant_change_in_words}"
+                # no old code was tried in a probe: any change that it runs may be the reason
+                others = join_first_names([other.name for other in explaining[name][1:]], 3)
+                also = f"; its probe runs more that changed: {others}" if others else ""
+                yield f"{name}: {detail.variant_change_in_words}{also}"
         for own in self.result.executions:
             if own.function == self.function and own.calls is not None and own.calls.arguments:
                 yield select_first_clauses(str(own.calls), _LONGEST)

@@ -127,6 +127,7 @@ def _is_named_by_old_code(piece: ChangedPiece, imported: Collection[bytes]) -> b
     """Return whether code of the old version names a piece that only the new version has.
 
     Examples: a function that hides a builtin or an imported one; a module that an import tries.
+    Python itself names ``__getattr__`` and ``__dir__`` of a module.
 
     Args:
         imported: words on import lines of the old version.
@@ -136,7 +137,8 @@ def _is_named_by_old_code(piece: ChangedPiece, imported: Collection[bytes]) -> b
     if piece.name != MODULE:
         path = piece.paths[0]
         text = path.read_bytes() if path is not None else b""
-        return hasattr(builtins, piece.name) or _contains_word(text, piece.name)
+        is_known_to_python = hasattr(builtins, piece.name) or piece.name.endswith("__")
+        return is_known_to_python or _contains_word(text, piece.name)
     parts = Path(piece.file).with_suffix("").parts
     stem = parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
     return stem.encode() in imported

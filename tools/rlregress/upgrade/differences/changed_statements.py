@@ -38,6 +38,8 @@ class Statement:
         binds: names, and attributes, that it assigns.
         defines: whether it defines a function or a class.
         raises: whether its block only makes an error and raises it.
+        acts: whether it changes something else than names of its piece: it calls something whose
+            value it does not keep, or sets an attribute or item.
     """
 
     first: int
@@ -49,6 +51,7 @@ class Statement:
     binds: frozenset[str] = frozenset()
     defines: bool = False
     raises: bool = False
+    acts: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +63,14 @@ class StatementDifferences:
         raising: the spans that only raise an error where the old version has no other code.
         unmeasured: number of differences for which executed lines do not show whether they ran.
         binds: names whose value differs, in either version.
+        act: whether one of the statements ``acts``, in either version.
     """
 
     spans: tuple[tuple[int, int], ...] = ()
     raising: tuple[tuple[int, int], ...] = ()
     unmeasured: int = 0
     binds: frozenset[str] = frozenset()
+    act: bool = False
 
 
 def find_differing_statements(piece: ChangedPiece) -> StatementDifferences:
@@ -108,6 +113,7 @@ def find_differing_statements(piece: ChangedPiece) -> StatementDifferences:
         raising=tuple(raising),
         unmeasured=unmeasured,
         binds=_list_names_bound_in_differences(*differing),
+        act=any(statement.acts for version in differing for statement in version),
     )
 
 
@@ -221,6 +227,8 @@ def _list_statement_parts(
         shares=node.lineno == line,
         binds=frozenset(_list_bound_names(node)),
         raises=raises,
+        acts=isinstance(node, (ast.Expr, ast.Delete))
+        or any(isinstance(x, (ast.Attribute, ast.Subscript)) for x in _list_targets(node)),
     )
 
 
@@ -249,13 +257,17 @@ def _list_bound_names(node: ast.stmt) -> Iterator[str]:
         for alias in node.names:
             yield alias.asname or alias.name.partition(".")[0]
         return
-    targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
-    for target in targets:
-        for child in ast.walk(target) if isinstance(target, ast.AST) else ():
+    for target in _list_targets(node):
+        for child in ast.walk(target):
             if isinstance(child, ast.Name):
                 yield child.id
             elif isinstance(child, ast.Attribute):
                 yield child.attr
+
+
+def _list_targets(node: ast.stmt) -> list[ast.expr]:
+    targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    return [target for target in targets if isinstance(target, ast.expr)]
 
 
 class _AlwaysEvaluatedParts(ast.NodeTransformer):

@@ -210,6 +210,10 @@ class VersionCoverage:
             used_by = users.find_functions_using(function, differs.binds)
             ran = self._trainings_by_function.keys()
             idle = sorted(name for name, keys in used_by.items() if keys and not keys & ran)
+            if differs.act:
+                # such as a seed or a setting of a library: it is the same for all that is recorded
+                reason = f"{IMPORTED}; what it changes outside of its file is not compared"
+                return replace(all_ran, missed=reason, share=0.0)
             if not idle:
                 return all_ran
             used = sum(bool(keys) for keys in used_by.values())
@@ -260,7 +264,7 @@ class VersionCoverage:
         if unexecuted:
             lines = format_line_ranges(unexecuted)
             yield make_branch(line=unexecuted[0], summary=f"lines {lines} never ran")
-        if any(f"{word}(" in piece.code for word in _WITHIN):
+        if any(f"{word}(" in piece.code for word in _WITHIN) or "'suppress'" in piece.code:
             summary = "conditions within expressions and error handlers are not measured"
             yield make_branch(line=piece.first, summary=summary)
 

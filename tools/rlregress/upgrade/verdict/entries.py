@@ -499,7 +499,9 @@ def _get_private_name(piece: ChangedPiece) -> str:
     if piece.name == MODULE:
         path = Path(piece.file)
         return path.parent.name if path.stem == "__init__" else path.stem
-    return name if name.startswith("_") and "." not in name else ""
+    # Python itself calls functions such as ``__getattr__`` of a module
+    is_private = name.startswith("_") and not name.endswith("__") and "." not in name
+    return name if is_private else ""
 
 
 # -- what no training executes ---------------------------------------------------------------------
