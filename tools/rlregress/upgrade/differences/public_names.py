@@ -649,7 +649,7 @@ def _list_class_changes_and_deprecations(old: Package, new: Package) -> Iterator
                 for base in _list_base_names(owner)
             }
             for base in _list_base_names(before):
-                if _identify_base(base, before) not in still and not base.endswith(_EMPTY):
+                if _identify_base(base, before) not in still and _is_missed(base, before, after):
                     yield "base class", path, after, f"{path} is no longer a subclass of {base}"
             for sentence in _describe_changed_dataclass_options(before, after):
                 yield "kind", path, after, f"{path} {sentence}"
@@ -692,8 +692,25 @@ def _list_base_names(owner: griffe.Class) -> list[str]:
 
 
 def _identify_base(base: str, owner: griffe.Class) -> str:
-    """Return the identity of a base class: its name alone if it may have moved in the package."""
-    return base.rpartition(".")[2] if base.partition(".")[0] == owner.package.name else base
+    """Return the identity of a base class: its name alone if several modules may offer it."""
+    if base == "collections.namedtuple":
+        return "NamedTuple"
+    # it may have moved in the package, which may also pass on a class of typing
+    several = (owner.package.name, "typing", "typing_extensions")
+    return base.rpartition(".")[2] if base.partition(".")[0] in several else base
+
+
+def _is_missed(base: str, old: griffe.Class, new: griffe.Class) -> bool:
+    """Return whether a caller of a class can notice that it has lost a base class."""
+    name = base.rpartition(".")[2]
+    if name == "Generic":
+        # a base that takes types makes the class generic, too
+        takes_types = any(isinstance(other, griffe.ExprSubscript) for other in new.bases)
+        return not (takes_types or new.type_parameters or "__class_getitem__" in new.members)
+    if name == "Protocol":
+        # isinstance() refuses other protocols
+        return any(d.callable_path.endswith("runtime_checkable") for d in old.decorators)
+    return name not in ("ABC", "object")
 
 
 def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
@@ -706,7 +723,7 @@ def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
     }
     outside = sorted(
         base for base in names
-        if base.partition(".")[0] != owner.package.name and not base.endswith(_EMPTY)
+        if base.partition(".")[0] != owner.package.name and base.rpartition(".")[2] not in _EMPTY
     )  # fmt: skip
     known = {}
     for base in outside:
