@@ -11,10 +11,11 @@ import ast
 import builtins
 import enum
 import gc
+import operator
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ from rlregress.errors import UserError
 from rlregress.model.code import ChangedPiece
 from rlregress.source import UNREADABLE, list_sources_below
 from rlregress.trace import child_processes
+from rlregress.upgrade.differences.name_origins import find_full_names, parse_with_origins
 from rlregress.upgrade.differences.offered_names import OfferedNames
 
 #: errors of griffe for a name whose definition it does not find.
@@ -735,25 +737,70 @@ def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
 
 #: stands for the value of an expression that is not a literal.
 _COMPUTED = object()
+#: arithmetic that is computed, of numbers up to a largest one.
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow,
+}  # fmt: skip
+_LARGEST = 2**64
 
 
 def _read_literal(value: str | griffe.Expr | None) -> Any:
-    """Return the value of a literal, or of the name of one; ``_COMPUTED``: it is neither."""
+    """Return the value of a literal, of arithmetic with some, or of the name of one.
+
+    ``_COMPUTED``: it is none of them.
+    """
     if value is None:
         return _COMPUTED
     named = _find_named_definition(value)
     try:
-        return ast.literal_eval(str(named.value if isinstance(named, griffe.Attribute) else value))
-    except (*UNREADABLE, TypeError):
+        text = str(named.value if isinstance(named, griffe.Attribute) else value)
+        return ast.literal_eval(_Arithmetic().visit(ast.parse(text, mode="eval")))
+    except (*UNREADABLE, TypeError, ArithmeticError):
         return _COMPUTED
 
 
+class _Arithmetic(ast.NodeTransformer):
+    """Replaces arithmetic with numbers by its result. Nothing else is computed."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Return the result, or the operation itself if it is of another kind.
+
+        Raises:
+            ArithmeticError: it has no result.
+            ValueError: it is computed from something that is no literal.
+        """
+        self.generic_visit(node)
+        left, right = ast.literal_eval(node.left), ast.literal_eval(node.right)
+        compute = _ARITHMETIC.get(type(node.op))
+        if compute is None or not all(isinstance(n, int | float | complex) for n in (left, right)):
+            return node
+        # a huge power would take all memory
+        largest = 100 if isinstance(node.op, ast.Pow) else _LARGEST
+        is_small = abs(left) <= _LARGEST and abs(right) <= largest
+        return ast.Constant(compute(left, right)) if is_small else node
+
+
 def _are_same_values(old: str | griffe.Expr | None, new: str | griffe.Expr | None) -> bool:
-    """Return whether two values are the same, as literals or as text."""
+    """Return whether two values are the same, as literals, as text or by their full names."""
     before, after = _read_literal(old), _read_literal(new)
     if _COMPUTED in (before, after):
-        return str(old) == str(new)
+        return str(old) == str(new) or _find_full_name(old) == _find_full_name(new) != ""
     return type(before) is type(after) and before == after
+
+
+def _find_full_name(value: str | griffe.Expr | None) -> str:
+    """Return the only full name that a name can have in its module; "": it is not known."""
+    first = value.first if isinstance(value, griffe.ExprAttribute) else value
+    if not isinstance(first, griffe.ExprName) or not isinstance(first.parent, griffe.Object):
+        return ""
+    try:
+        # a name has the same origins everywhere in its module
+        last = parse_with_origins(f"{first.parent.module.source}\n{value}").body[-1]
+    except UNREADABLE:
+        return ""
+    names = find_full_names(last.value) if isinstance(last, ast.Expr) else ()
+    return min(names) if len(names) == 1 else ""
 
 
 def _list_deprecations(owner: griffe.Object) -> set[str]:
