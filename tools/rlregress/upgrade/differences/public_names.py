@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import enum
 import gc
-import operator
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -737,12 +737,8 @@ def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
 
 #: stands for the value of an expression that is not a literal.
 _COMPUTED = object()
-#: arithmetic that is computed, of numbers up to a largest one.
-_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow,
-}  # fmt: skip
-_LARGEST = 2**64
+#: instructions of code that only returns a constant.
+_CONSTANT = {"RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST", "RETURN_VALUE"}
 
 
 def _read_literal(value: str | griffe.Expr | None) -> Any:
@@ -753,32 +749,15 @@ def _read_literal(value: str | griffe.Expr | None) -> Any:
     if value is None:
         return _COMPUTED
     named = _find_named_definition(value)
-    try:
-        text = str(named.value if isinstance(named, griffe.Attribute) else value)
-        return ast.literal_eval(_Arithmetic().visit(ast.parse(text, mode="eval")))
-    except (*UNREADABLE, TypeError, ArithmeticError):
-        return _COMPUTED
-
-
-class _Arithmetic(ast.NodeTransformer):
-    """Replaces arithmetic with numbers by its result. Nothing else is computed."""
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        """Return the result, or the operation itself if it is of another kind.
-
-        Raises:
-            ArithmeticError: it has no result.
-            ValueError: it is computed from something that is no literal.
-        """
-        self.generic_visit(node)
-        left, right = ast.literal_eval(node.left), ast.literal_eval(node.right)
-        compute = _ARITHMETIC.get(type(node.op))
-        if compute is None or not all(isinstance(n, int | float | complex) for n in (left, right)):
-            return node
-        # a huge power would take all memory
-        largest = 100 if isinstance(node.op, ast.Pow) else _LARGEST
-        is_small = abs(left) <= _LARGEST and abs(right) <= largest
-        return ast.Constant(compute(left, right)) if is_small else node
+    text = str(named.value if isinstance(named, griffe.Attribute) else value)
+    with suppress(*UNREADABLE, TypeError):
+        return ast.literal_eval(text)
+    with suppress(*UNREADABLE):
+        # Python computes arithmetic with numbers as it compiles, unless the result is huge
+        code = compile(text, "value", "eval")
+        if {instruction.opname for instruction in dis.get_instructions(code)} <= _CONSTANT:
+            return eval(code, {})  # noqa: S307
+    return _COMPUTED
 
 
 def _are_same_values(old: str | griffe.Expr | None, new: str | griffe.Expr | None) -> bool:
