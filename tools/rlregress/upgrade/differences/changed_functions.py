@@ -13,6 +13,7 @@ import builtins
 import copy
 import pickle
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -37,6 +38,7 @@ from rlregress.upgrade.differences.name_origins import (
     TYPE_CHECKING,
     find_full_names,
     is_named_one_of,
+    may_be_scripted,
     parse_with_origins,
 )
 
@@ -97,6 +99,8 @@ def find_changed_pieces(old: Sequence[str], new: Sequence[str]) -> list[ChangedP
                 piece = ChangedPiece(
                     file=file, name=name, how=how, old=old_piece, new=new_piece, paths=paths
                 )
+                if how == WORDING and _evaluates_more(piece):
+                    piece = replace(piece, how=CODE_CHANGED)
                 differing += [piece] if how else []
             for names, version in zip(classes, versions, strict=True):
                 names |= set(version)
@@ -301,6 +305,53 @@ def list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassD
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@lru_cache(maxsize=64)
+def map_pieces_to_definitions(
+    text: bytes,
+) -> Mapping[str, Sequence[ast.Module | ast.ClassDef | _Function]]:
+    """Return the definitions of each piece of a source text; raise ``UNREADABLE`` for no Python."""
+    definitions = defaultdict(list)
+    for name, node in list_pieces(parse_with_origins(text)):
+        definitions[name].append(node)
+    return definitions
+
+
+def _evaluates_more(piece: ChangedPiece) -> bool:
+    """Return whether the new version, with its messages, evaluates what the old one does not.
+
+    A message with another name, attribute or item may fail.
+    """
+    old, new = (_list_evaluated(path.read_bytes(), piece.name) for path in piece.paths if path)
+    return not new <= old
+
+
+def _list_evaluated(text: bytes, name: str) -> set[str]:
+    """Return names and texts of expressions that a piece evaluates; none that its module binds."""
+    definitions = map_pieces_to_definitions(text)
+    assigned = (node for node in definitions[MODULE][0].body if isinstance(node, ast.Assign))
+    bound = {getattr(target, "id", "") for node in assigned for target in node.targets}
+    evaluated: set[str] = set()
+    pending: list[ast.AST] = []
+    for node in definitions[name]:
+        if not isinstance(node, ast.Module | ast.ClassDef):
+            evaluated |= {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+        body = [_copy_node(child) for child in node.body if not isinstance(child, _PIECES)]
+        pending += filter(None, map(_WithoutDocstringsTypesAndVersion().visit, body))
+    for part in (part for node in pending for part in ast.walk(node)):
+        is_formatted = isinstance(part, ast.FormattedValue) and part.format_spec is not None
+        if isinstance(part, ast.Name):
+            names = find_full_names(part)
+            evaluated |= {part.id} if not names or "" in names else set()
+        elif isinstance(part, ast.ExceptHandler):
+            evaluated.add(part.name or "")
+        elif isinstance(part, ast.Attribute) and part.attr in WORDS | _WORDING:
+            # of a logger, or a text
+            continue
+        elif isinstance(part, ast.Attribute | ast.Subscript) or is_formatted:
+            evaluated.add(ast.dump(part).replace("Store()", "Load()"))
+    return evaluated - bound
+
+
 def list_blocks_of_statement(node: ast.stmt) -> Iterator[tuple[str, list[ast.stmt], int, str]]:
     """Yield label, statements, and line and text of the head of each block of a statement.
 
@@ -375,7 +426,7 @@ def dump_signature(node: ast.ClassDef | _Function) -> str:
             lines.append(f"decorator {ast.dump(decorator)}")
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
-    typed = _acts_when_defined(node)
+    typed = _acts_when_defined(node) or may_be_scripted(node)
     arguments = node.args if typed else _copy_node(node.args)
     for part in () if typed else ast.walk(arguments):
         if isinstance(part, ast.arg):
@@ -404,11 +455,15 @@ def _dump_code(node: ast.Module | ast.ClassDef | _Function, head: str) -> tuple[
     return "\n".join(rows), "\n".join(code)
 
 
-def copy_without_messages(child: ast.stmt) -> ast.AST | None:
-    """Copy a statement without messages and docstrings; None: nothing is left."""
+def copy_without_docstring(child: ast.stmt, spoken: bool) -> ast.AST | None:
+    """Copy a statement without docstrings, and without messages unless they are ``spoken``.
+
+    None: nothing is left.
+    """
     if isinstance(child, _PIECES):
         return None
-    visited: ast.AST | None = _WithoutMessages().visit(_copy_node(child))
+    remover = _WithoutDocstringsTypesAndVersion() if spoken else _WithoutMessages()
+    visited: ast.AST | None = remover.visit(_copy_node(child))
     return visited
 
 
@@ -515,7 +570,7 @@ class _WithoutDocstringsTypesAndVersion(_WithoutInnerFunctions):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         """Drop an annotation unless it has an effect, as it has in a dataclass."""
-        if self._typed:
+        if self._typed or may_be_scripted(node):
             return node
         if node.value is None:
             return None

@@ -11,17 +11,15 @@ from __future__ import annotations
 import ast
 import copy
 import difflib
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from rlregress.marks import list_parts_that_run_first
-from rlregress.model.code import ChangedPiece
+from rlregress.model.code import CODE_CHANGED, ChangedPiece
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.differences import changed_functions
-from rlregress.upgrade.differences.name_origins import parse_with_origins
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -77,6 +75,9 @@ def find_differing_statements(piece: ChangedPiece) -> StatementDifferences:
     """Return the differences between the statements of a piece in both versions."""
     texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
     old, new = (_list_statements(text, piece.name) for text in texts)
+    if old == new and piece.how == CODE_CHANGED:
+        # a message of it may fail
+        old, new = (_list_statements(text, piece.name, spoken=True) for text in texts)
     if old is None or new is None:
         return StatementDifferences(unmeasured=1)
     spans: list[tuple[int, int]] = []
@@ -141,41 +142,35 @@ def _find_neighbouring_statements(
     return ()
 
 
-@lru_cache(maxsize=64)
-def _map_pieces_to_definitions(
-    text: bytes,
-) -> Mapping[str, Sequence[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Return the definitions of each piece of a source text; raise ``UNREADABLE`` for no Python."""
-    definitions = defaultdict(list)
-    for name, node in changed_functions.list_pieces(parse_with_origins(text)):
-        definitions[name].append(node)
-    return definitions
-
-
 @lru_cache(maxsize=4096)
-def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
-    """Return the statements of a piece, by its qualified name; None: the text cannot be read."""
+def _list_statements(text: bytes, piece: str, spoken: bool = False) -> tuple[Statement, ...] | None:
+    """Return the statements of a piece, by its qualified name; None: the text cannot be read.
+
+    Args:
+        spoken: messages count, too.
+    """
     statements: list[Statement] = []
     try:
-        for node in _map_pieces_to_definitions(text).get(piece, ()):
+        for node in changed_functions.map_pieces_to_definitions(text).get(piece, ()):
             if isinstance(node, ast.Module):
-                statements += _list_statements_of_block(node.body, "", 0)
+                statements += _list_statements_of_block(node.body, "", 0, spoken)
             else:
                 statements.append(_make_statement_of_signature(node))
-                statements += _list_statements_of_block(node.body, "", node.lineno)
+                statements += _list_statements_of_block(node.body, "", node.lineno, spoken)
     except UNREADABLE:
         return None
     return tuple(statements)
 
 
 def _list_statements_of_block(
-    body: Sequence[ast.stmt], block: str, line: int
+    body: Sequence[ast.stmt], block: str, line: int, spoken: bool
 ) -> Iterator[Statement]:
     """Yield the statements of a block and of the blocks in it, without those of inner pieces.
 
     Args:
         block: the blocks around the statements.
         line: of the statement around them.
+        spoken: messages count, too.
     """
     # only a block within a function can be a check that ends in an error
     raises = bool(block) and _only_raises(body)
@@ -187,7 +182,7 @@ def _list_statements_of_block(
                 binds=frozenset([child.name]), defines=True,
             )  # fmt: skip
             continue
-        yield from _list_statement_parts(child, block, line, raises)
+        yield from _list_statement_parts(child, block, line, raises, spoken)
         for label, inside, at, head in changed_functions.list_blocks_of_statement(child):
             where = f"{block}/{label}"
             if head:
@@ -196,7 +191,7 @@ def _list_statements_of_block(
                     first=at, last=at, where=where, code=head, certain=head,
                     raises=_only_raises(inside),
                 )  # fmt: skip
-            yield from _list_statements_of_block(inside, where, at)
+            yield from _list_statements_of_block(inside, where, at, spoken)
 
 
 def _only_raises(body: Sequence[ast.stmt]) -> bool:
@@ -207,9 +202,10 @@ def _only_raises(body: Sequence[ast.stmt]) -> bool:
 
 
 def _list_statement_parts(
-    node: ast.stmt, block: str, line: int, raises: bool
+    node: ast.stmt, block: str, line: int, raises: bool, spoken: bool
 ) -> Iterator[Statement]:
-    stripped = changed_functions.copy_without_messages(changed_functions.copy_without_blocks(node))
+    bare = changed_functions.copy_without_blocks(node)
+    stripped = changed_functions.copy_without_docstring(bare, spoken)
     if stripped is None:
         return
     blocks = changed_functions.list_blocks_of_statement(node)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections import defaultdict
 from collections.abc import Collection
 
 #: attribute of a syntax node for the origins of its name, which are needed far from its tree.
 _MARK = "origins"
 _BUILTINS = frozenset(vars(builtins))
+#: attribute of the syntax nodes of a file that names ``torch.jit``.
+_SCRIPTED = "scripted"
+_JIT = re.compile(r"(?:\b|_)jit(?:\b|_)")
 #: full names of constants that are true only while a type checker reads the code.
 TYPE_CHECKING = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
 
@@ -22,7 +26,15 @@ def parse_with_origins(text: bytes | str) -> ast.Module:
     """
     tree = ast.parse(text)
     mark_origins_of_names(tree)
+    if _JIT.search(text if isinstance(text, str) else text.decode(errors="replace")):
+        for node in ast.walk(tree):
+            setattr(node, _SCRIPTED, True)
     return tree
+
+
+def may_be_scripted(node: ast.AST) -> bool:
+    """Return whether TorchScript, which reads annotations, may compile what stands in this file."""
+    return getattr(node, _SCRIPTED, False)
 
 
 def mark_origins_of_names(tree: ast.AST) -> None:
