@@ -384,6 +384,16 @@ def test_a_training_that_one_version_lacks_is_told_from_one_that_fails():
     )
 
 
+def test_a_detail_names_every_change_that_its_probe_runs():
+    """Any of them may be the reason: no probe was repeated with old code."""
+    both = replace(said("none"), called=frozenset([TRAIN, (FILE, "SAC.learn")]))
+    detail = make_changed_detail(("sac.critic_loss.scale", "library"), said("half"), both)
+    runs = [replace(reached("sac"), function=function(name)) for name in ("SAC.train", "SAC.learn")]
+    result = upgrade(of(traced(), changed=[detail], executions=tuple(runs)))
+    (culprit,) = upgrade_page.make_cards_of_upgrade(result, FACTS)[0].culprits
+    assert culprit.effects[0].endswith("; its probe runs more that changed: SAC.learn")
+
+
 def test_details_with_one_cause_are_one_finding():
     """They are grouped by the changed functions that their probes enter."""
     twin = replace(SCALE, scope="trainer")
