@@ -15,7 +15,7 @@ from rlregress.bisect.symptoms import Symptom
 from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.cli import output
 from rlregress.cli.options import Packages, Report, Steps
-from rlregress.cli.parsing import get_script_arguments
+from rlregress.cli.parsing import get_script_arguments, refuse_options_without_script
 from rlregress.errors import UserError
 from rlregress.files import resolve_real_path
 from rlregress.frameworks.base import Adapter
@@ -79,12 +79,8 @@ def bisect(
         raise UserError(f"expected one of {_ONE_OF}, found {count_text}")
     if scenario and not algorithm:
         raise UserError("--scenario needs an algorithm; name it with --algorithm")
-    if script is None and (arguments := get_script_arguments(context)):
-        raise UserError(
-            f"'{' '.join(arguments)}' would be arguments of a script; name it with --script"
-        )
-    if script is None and (package or steps):
-        raise UserError("--package and --steps apply to a script; name it with --script")
+    if script is None:
+        refuse_options_without_script(context, package or steps)
     if repo is None and first_parent:
         raise UserError("--first-parent applies to commits; name their repository with --repo")
     if repo is None and pins:

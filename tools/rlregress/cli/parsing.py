@@ -164,6 +164,16 @@ def get_script_arguments(context: typer.Context) -> list[str]:
     return arguments
 
 
+def refuse_options_without_script(context: typer.Context, options: object) -> None:
+    """Raise UserError for arguments, or ``options``, of a script where none is named."""
+    if arguments := get_script_arguments(context):
+        raise UserError(
+            f"'{' '.join(arguments)}' would be arguments of a script; name it with --script"
+        )
+    if options:
+        raise UserError("--package and --steps apply to a script; name it with --script")
+
+
 def list_commands_with_option(option: str) -> list[str]:
     """Return the commands that take an option."""
     from rlregress.cli.commands import ROWS

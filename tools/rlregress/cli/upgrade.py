@@ -26,7 +26,7 @@ from rlregress.cli.options import (
     make_command_of_function,
     parse_verdict,
 )
-from rlregress.cli.parsing import get_script_arguments
+from rlregress.cli.parsing import get_script_arguments, refuse_options_without_script
 from rlregress.errors import UserError
 from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.model import option
@@ -87,12 +87,8 @@ def upgrade(
             f"{len(versions)} versions are named ({', '.join(versions)}), expected [OLD] NEW; join "
             "requirements of one version in one word, separated by spaces"
         )
-    if script is None and (script_words := get_script_arguments(context)):
-        raise UserError(
-            f"'{' '.join(script_words)}' would be arguments of a script; name it with --script"
-        )
-    if script is None and (package or steps):
-        raise UserError("--package and --steps apply to a script; name it with --script")
+    if script is None:
+        refuse_options_without_script(context, package or steps)
     job = None
     if script is not None:
         arguments = get_script_arguments(context)

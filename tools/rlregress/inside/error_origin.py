@@ -30,7 +30,7 @@ _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 
 def find_error_origin(error: BaseException, places: Places) -> str:
     """Return which code raised an error: ``TRACED``, ``SUITE``, ``RECORDER`` or ``UNKNOWN``."""
-    for file in framework_errors.list_uncompilable_files(error):
+    for file, _ in framework_errors.list_uncompilable_places(error):
         if places.find_path_below_root(file) is not None:
             return TRACED
     error_origin = caller = UNKNOWN
@@ -60,8 +60,8 @@ def describe_error_for_header(
         (frame.f_code.co_filename, line, frame.f_code.co_firstlineno, frame.f_code.co_name)
         for frame, line in traceback.walk_tb(error.__traceback__)
     ]
-    for file in framework_errors.list_uncompilable_files(error):
-        frames.append((file, getattr(error, "lineno", None) or 0, 0, "<module>"))
+    for file, line in framework_errors.list_uncompilable_places(error):
+        frames.append((file, line, 0, "<module>"))
     kind = type(error)
     inside = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
     try:

@@ -91,12 +91,14 @@ def _list_decisive_frames(frames: Sequence[traceback.FrameSummary]) -> list[trac
     return [f for f in own if f.filename not in _PASSING and not f.filename.startswith("<")]
 
 
-def list_uncompilable_files(error: BaseException) -> list[str]:
-    """Return the file that a SyntaxError names; nothing of another error.
+def list_uncompilable_places(error: BaseException) -> list[tuple[str, int]]:
+    """Return the file and line that a SyntaxError names; nothing of another error.
 
     No frame is in it: its error seems to be raised by whoever imports it.
     """
-    return [error.filename] if isinstance(error, SyntaxError) and error.filename else []
+    if isinstance(error, SyntaxError) and error.filename:
+        return [(error.filename, error.lineno or 0)]
+    return []
 
 
 def _shorten_to_import_path(file: str) -> str:
@@ -120,7 +122,8 @@ def find_error_origin(
         folders: where else its code is.
     """
     frames = _list_decisive_frames(traceback.extract_tb(error.__traceback__))
-    for name in (*list_uncompilable_files(error), *(frame.filename for frame in reversed(frames))):
+    uncompilable = [file for file, _ in list_uncompilable_places(error)]
+    for name in (*uncompilable, *(frame.filename for frame in reversed(frames))):
         file = _shorten_to_import_path(name)
         top = file.partition("/")[0]
         if top in _SUITE:

@@ -163,7 +163,7 @@ def _apply_exploration_module(
 
     Args:
         choices: what actions are numbers or one-hot vectors of; empty: of continuous ones.
-        late: the module is told the bounds of actions after it is made.
+        late: the module gets the bounds of actions after it is made.
     """
     steps = _collect_episodes(make_env, seed)
     steps["is_init"] = steps["next", "done"].roll(1, 0)

@@ -258,7 +258,7 @@ _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "ClearCudaCache": lambda loop, trainer: {"interval": 2},
     "UpdateWeights": lambda loop, trainer: {"collector": trainer.collector, "trainer": trainer},
     "UpdateWeights of a map": lambda loop, trainer: {
-        "collector": trainer.collector, "trainer": trainer,
+        **_HOOKS["UpdateWeights"](loop, trainer),
         "weight_update_map": {"policy": "loss_module.actor_network"}},
     "ValueEstimatorHook": lambda loop, trainer: {"value_estimator": loop.add_advantages},
     # from the first batch on, and one without improvement is not the end
@@ -269,8 +269,7 @@ _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "ReplayBufferTrainer": lambda loop, trainer: {
         "replay_buffer": TensorDictReplayBuffer(storage=LazyTensorStorage(24), batch_size=8)},
     "ReplayBufferTrainer of padded batches": lambda loop, trainer: {
-        "max_dims": [_FRAMES + 4],
-        "replay_buffer": TensorDictReplayBuffer(storage=LazyTensorStorage(24), batch_size=8)},
+        **_HOOKS["ReplayBufferTrainer"](loop, trainer), "max_dims": [_FRAMES + 4]},
     "LRSchedulerHook": lambda loop, trainer: {
         "scheduler": torch.optim.lr_scheduler.ExponentialLR(loop.adam, 0.5)},
     "LogValidationReward": lambda loop, trainer: {

@@ -84,12 +84,12 @@ class _Change:
 
     Attributes:
         result: the framework or script of the function.
-        names: names of the entries that the change explains.
+        names: names of the entries that the change explains -> other functions that may.
     """
 
     function: ChangedPiece
     result: FrameworkResult | ScriptResult
-    names: list[str] = field(default_factory=list)
+    names: dict[str, Sequence[ChangedPiece]] = field(default_factory=dict)
 
     @property
     def explained_entry_keys(self) -> Iterator[tuple[str, str]]:
@@ -114,13 +114,12 @@ class _Change:
 
     def _describe_effects_on_details_and_calls(self) -> Iterator[str]:
         """Describe its effects on details and in direct calls."""
-        explaining = map_entries_to_explaining_functions(self.result)
         for detail in (
             self.result.details.changed if isinstance(self.result, FrameworkResult) else ()
         ):
             if (name := f"{detail.id} [{detail.scope}]") in self.names:
                 # no old code was tried in a probe: any change that it runs may be the reason
-                others = join_first_names([other.name for other in explaining[name][1:]], 3)
+                others = join_first_names([other.name for other in self.names[name]], 3)
                 also = f"; its probe runs more that changed: {others}" if others else ""
                 yield f"{name}: {detail.variant_change_in_words}{also}"
         for own in self.result.executions:
@@ -167,8 +166,8 @@ def _list_culprit_changes(result: Upgrade) -> list[_Change]:
     changes: list[_Change] = []
     for part in result.parts:
         own: dict[ChangedPiece, _Change] = {}
-        for name, (function, *_) in map_entries_to_explaining_functions(part).items():
-            own.setdefault(function, _Change(function, part)).names.append(name)
+        for name, (function, *others) in map_entries_to_explaining_functions(part).items():
+            own.setdefault(function, _Change(function, part)).names[name] = others
         changes += own.values()
     return sorted(changes, key=lambda change: -len(change.differing_trainings))
 

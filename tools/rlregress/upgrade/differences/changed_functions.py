@@ -335,13 +335,14 @@ def _list_evaluated(text: bytes, name: str) -> set[str]:
     for node in definitions[name]:
         if not isinstance(node, ast.Module | ast.ClassDef):
             evaluated |= {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
-        body = [_copy_node(child) for child in node.body if not isinstance(child, _PIECES)]
-        pending += filter(None, map(_WithoutDocstringsTypesAndVersion().visit, body))
+        statements = (copy_without_docstring(child, spoken=True) for child in node.body)
+        pending += filter(None, statements)
     for part in (part for node in pending for part in ast.walk(node)):
         is_formatted = isinstance(part, ast.FormattedValue) and part.format_spec is not None
         if isinstance(part, ast.Name):
-            names = find_full_names(part)
-            evaluated |= {part.id} if not names or "" in names else set()
+            # what an import or Python binds is there
+            if "" in (find_full_names(part) or {""}):
+                evaluated.add(part.id)
         elif isinstance(part, ast.ExceptHandler):
             evaluated.add(part.name or "")
         elif isinstance(part, ast.Attribute) and part.attr in WORDS | _WORDING:

@@ -25,8 +25,8 @@ from rlregress.upgrade.differences import changed_functions, changed_statements
 
 #: node types of code that may run in several ways, looked for in statements that run at import.
 _CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
-#: those whose ways within a function cannot be told apart by executed lines.
-_WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension", "Lambda")
+#: parts of code whose ways within a function cannot be told apart by executed lines.
+_WITHIN = ("IfExp(", "Try(", "Match(", "BoolOp(", "comprehension(", "Lambda(", "'suppress'")
 
 
 class NameUsers:
@@ -207,13 +207,13 @@ class VersionCoverage:
             return all_ran
         differs = changed_statements.find_differing_statements(function)
         if not self.has_noted_lines(function):
-            used_by = users.find_functions_using(function, differs.binds)
-            ran = self._trainings_by_function.keys()
-            idle = sorted(name for name, keys in used_by.items() if keys and not keys & ran)
             if differs.act:
                 # such as a seed or a setting of a library: it is the same for all that is recorded
                 reason = f"{IMPORTED}; what it changes outside of its file is not compared"
                 return replace(all_ran, missed=reason, share=0.0)
+            used_by = users.find_functions_using(function, differs.binds)
+            ran = self._trainings_by_function.keys()
+            idle = sorted(name for name, keys in used_by.items() if keys and not keys & ran)
             if not idle:
                 return all_ran
             used = sum(bool(keys) for keys in used_by.values())
@@ -264,7 +264,7 @@ class VersionCoverage:
         if unexecuted:
             lines = format_line_ranges(unexecuted)
             yield make_branch(line=unexecuted[0], summary=f"lines {lines} never ran")
-        if any(f"{word}(" in piece.code for word in _WITHIN) or "'suppress'" in piece.code:
+        if any(part in piece.code for part in _WITHIN):
             summary = "conditions within expressions and error handlers are not measured"
             yield make_branch(line=piece.first, summary=summary)
 
